@@ -1,0 +1,47 @@
+# Every target sets itself up first: on a fresh machine `make demo` and `make test` are all there is to type.
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+JAVA   := scripts/java
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast lint format bench shell clean
+
+help:  ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## virtual environment, packages, Java
+	@$(JAVA) --check
+
+$(STAMP): pyproject.toml constraints.txt scripts/python scripts/java
+	@$(JAVA) --install
+	@scripts/python -m venv $(VENV)
+	@echo "installing the packages into $(VENV) (about a minute the first time)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: setup  ## the auction house: three continuous queries, live, then a summary
+	@$(BIN)/python examples/auctions/demo.py
+
+test: setup  ## all tests
+	@$(BIN)/pytest
+
+test-fast: setup  ## the tests that need no Spark, under a minute
+	@$(BIN)/pytest -m 'not spark'
+
+lint: setup  ## ruff, strict mypy, layer order
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: setup  ## let ruff lay out the code
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+bench: setup  ## Millstream beside hand-written Spark, as a ratio
+	@$(BIN)/millstream bench passthrough --against spark
+
+shell: setup  ## the interactive shell
+	@$(BIN)/millstream shell
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist out
