@@ -1,0 +1,1 @@
+"""What a name means: streams, tables, sinks and queries, and their schemas."""

@@ -1,0 +1,82 @@
+"""The catalog: what each name means now, and who depends on whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from millstream.catalog.address import Address
+from millstream.catalog.definitions import (
+    Definition,
+    DerivedStream,
+    Query,
+    Relation,
+    Sink,
+    Stream,
+    Table,
+)
+
+D = TypeVar("D", Stream, DerivedStream, Table, Sink, Query)
+
+STDOUT = Sink("stdout", Address("console", ""))
+"""The sink that is always there."""
+
+
+class Catalog:
+    """Streams and tables share one space of names; sinks and queries have one each. Case does not matter."""
+
+    def __init__(self) -> None:
+        self._relations: dict[str, Relation] = {}
+        self._sinks: dict[str, Sink] = {STDOUT.name: STDOUT}
+        self._queries: dict[str, Query] = {}
+
+    def add(self, definition: Definition) -> None:
+        """Put a definition under its name, which must be free (see `find`)."""
+        space = self._space(definition)
+        space[definition.name.lower()] = definition
+
+    def remove(self, definition: Definition) -> None:
+        """Take a definition away."""
+        del self._space(definition)[definition.name.lower()]
+
+    def relation(self, name: str) -> Relation | None:
+        """The stream or table of that name."""
+        return self._relations.get(name.lower())
+
+    def sink(self, name: str) -> Sink | None:
+        """The sink of that name."""
+        return self._sinks.get(name.lower())
+
+    def query(self, name: str) -> Query | None:
+        """The query of that name."""
+        return self._queries.get(name.lower())
+
+    def find(self, definition: Definition) -> Definition | None:
+        """What already has the name that this definition wants."""
+        return self._space(definition).get(definition.name.lower())
+
+    def all(self, kind: type[D]) -> tuple[D, ...]:
+        """Every definition of a kind, in the order they were made."""
+        return tuple(d for d in self if isinstance(d, kind))
+
+    @property
+    def relation_names(self) -> tuple[str, ...]:
+        """The names of all streams and tables."""
+        return tuple(r.name for r in self._relations.values())
+
+    def users(self, definition: Definition) -> tuple[str, ...]:
+        """Who would miss it: derived streams and queries that read a relation, queries that feed a sink."""
+        name = definition.name.lower()
+        if isinstance(definition, Sink):
+            return tuple(q.name for q in self._queries.values() if q.sink and q.sink.lower() == name)
+        readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())
+        return tuple(d.name for d in readers if (d.select.reads or "").lower() == name)
+
+    def _space(self, definition: Definition) -> dict[str, Definition]:
+        spaces = {Sink: self._sinks, Query: self._queries}
+        return spaces.get(type(definition), self._relations)  # type: ignore[return-value]
+
+    def __iter__(self) -> Iterator[Definition]:
+        yield from self._relations.values()
+        yield from self._sinks.values()
+        yield from self._queries.values()

@@ -1,0 +1,147 @@
+"""What the catalog holds: one frozen definition per stream, table, sink and query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+
+from sqlglot import exp
+
+from millstream.catalog.address import Address
+from millstream.catalog.schema import Column, Schema, SqlType, sql_type
+
+Options = Mapping[str, str]
+
+
+class TimeStamp(Enum):
+    """Where a stream's time stamp comes from (Stream Mill, section 2)."""
+
+    EXTERNAL = "external"  # a column of the data
+    INTERNAL = "internal"  # stamped on arrival, into the column current_time
+    LATENT = "latent"  # made only by an operator that needs time
+
+
+INTERNAL_COLUMN = "current_time"
+"""The reserved column name that asks for an internal time stamp."""
+
+REJECTED_SCHEMA = Schema([Column(n, sql_type("string")) for n in ("raw", "reason", "origin")])
+"""The side output `s.REJECTED`: the row's text, why it did not parse, and the file or producer it came from."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One column of a SELECT: its name, its bound expression and the expression's type."""
+
+    name: str
+    expression: exp.Expression
+    type: SqlType
+
+    @property
+    def column(self) -> Column:
+        """The column that it becomes."""
+        return Column(self.name, self.type)
+
+
+@dataclass(frozen=True)
+class Select:
+    """A bound SELECT: every name resolved, every expression typed, columns without qualifiers.
+
+    `source` is another SELECT, the name of a relation (`s`, `s.REJECTED`), or None for a SELECT without FROM.
+    """
+
+    source: Select | str | None
+    items: tuple[Item, ...]
+    where: exp.Expression | None
+    bounded: bool
+    time: str | None = None
+    distinct: bool = False
+    order: tuple[exp.Expression, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that it gives."""
+        return Schema(i.column for i in self.items)
+
+    @property
+    def reads(self) -> str | None:
+        """The relation at its bottom; `s` also for `s.REJECTED`."""
+        if isinstance(self.source, Select):
+            return self.source.reads
+        return self.source.partition(".")[0] if self.source else None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream fed by a source."""
+
+    name: str
+    schema: Schema
+    source: Address | None
+    time: str | None = None
+    time_stamp: TimeStamp = TimeStamp.LATENT
+    slack: timedelta = timedelta(0)
+    idle_after: timedelta | None = None
+    keep: timedelta | None = None
+    punctuated_by: exp.Expression | None = None
+    options: Options = field(default_factory=dict)
+
+    @property
+    def arriving(self) -> Schema:
+        """The columns that the source delivers: all but an internal time stamp."""
+        return self.schema.without(INTERNAL_COLUMN) if self.time_stamp is TimeStamp.INTERNAL else self.schema
+
+
+@dataclass(frozen=True)
+class DerivedStream:
+    """A stream defined by a SELECT over other streams."""
+
+    name: str
+    select: Select
+    text: str
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its SELECT."""
+        return self.select.schema
+
+    @property
+    def time(self) -> str | None:
+        """Its time-stamp column, if the SELECT kept one."""
+        return self.select.time
+
+
+@dataclass(frozen=True)
+class Table:
+    """A stored relation, read from a source."""
+
+    name: str
+    schema: Schema
+    source: Address
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A place where queries put their rows."""
+
+    name: str
+    address: Address
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A persistent query: a name, a SELECT, and the sink it feeds (None: its results are kept to be read)."""
+
+    name: str
+    select: Select
+    sink: str | None
+    text: str
+
+
+Relation = Stream | DerivedStream | Table
+Definition = Relation | Sink | Query

@@ -1,0 +1,109 @@
+"""The OPTIONS that each kind of source and sink takes, with what each is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from millstream.catalog.definitions import Options
+from millstream.errors import SettingError, suggest
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: how its text is read, its default, and what it does."""
+
+    read: Callable[[str], object]
+    default: object
+    what: str
+
+
+def boolean(text: str) -> bool:
+    """Read yes or no.
+
+    >>> boolean("true"), boolean("OFF")
+    (True, False)
+    """
+    if text.lower() in {"true", "yes", "on", "1"}:
+        return True
+    if text.lower() in {"false", "no", "off", "0"}:
+        return False
+    raise ValueError("true or false")
+
+
+def character(text: str) -> str:
+    """Read a single character; a tab may be written as such."""
+    if text in {"\\t", "tab"}:
+        return "\t"
+    if len(text) != 1:
+        raise ValueError("one character")
+    return text
+
+
+def count(text: str) -> int:
+    """Read a number of at least one."""
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError("a whole number of at least 1")
+    return int(text)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Read one of several words."""
+
+    def read(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(" or ".join(f"'{c}'" for c in choices))
+        return text.lower()
+
+    return read
+
+
+_CSV_TEXT = {
+    "header": Option(boolean, True, "the first line of a file names the columns"),
+    "delimiter": Option(character, ",", "what stands between two fields"),
+    "null": Option(str, "", "the text of a field that means NULL"),
+}
+_BATCH = {
+    "max_files_per_batch": Option(count, None, "how many new files one micro-batch takes at the most"),
+    "max_bytes_per_batch": Option(count, 512 * 1024 * 1024, "how many bytes one micro-batch takes at the most"),
+}
+_MODE = {"mode": Option(one_of("append", "overwrite"), "append", "whether a new query keeps what the sink holds")}
+
+SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
+    "csv": {
+        **_CSV_TEXT,
+        "multiline": Option(boolean, False, "quoted fields may hold line ends (a file is then read in one piece)"),
+        **_BATCH,
+    },
+    "json": _BATCH,
+    "parquet": _BATCH,
+    "rate": {},
+    "tcp": {
+        "format": Option(one_of("json", "csv"), "json", "how a line is written"),
+        "host": Option(str, "127.0.0.1", "the address to listen on; other machines reach only what is opened here"),
+        **{k: v for k, v in _CSV_TEXT.items() if k != "header"},
+    },
+}
+
+SINK_OPTIONS: Mapping[str, Mapping[str, Option]] = {
+    "csv": {**_CSV_TEXT, **_MODE},
+    "json": _MODE,
+    "parquet": _MODE,
+    "console": {},
+    "memory": {},
+    "noop": {},
+}
+
+
+def read_options(given: Options, known: Mapping[str, Option], place: str) -> dict[str, object]:
+    """All options of a kind with their values: those given, and the defaults of the others."""
+    values = {name: option.default for name, option in known.items()}
+    for name, text in given.items():
+        if name not in known:
+            help_ = suggest(name, known) or f"'{place}:' takes no options"
+            raise SettingError(f"'{place}:' has no option '{name}': {help_}")
+        try:
+            values[name] = known[name].read(text)
+        except ValueError as problem:
+            raise SettingError(f"option {name} cannot be '{text}': write {problem}") from None
+    return values

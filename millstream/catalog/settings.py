@@ -1,0 +1,53 @@
+"""Settings that SET changes: their names, defaults, and what each is for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import cast
+
+from millstream.catalog.intervals import interval, spoken
+from millstream.catalog.options import Option, count
+from millstream.errors import SettingError
+
+SETTINGS = {
+    "trigger_interval": Option(
+        interval, timedelta(0), "how long a query started from now on waits between two micro-batches"
+    ),
+    "results_kept": Option(
+        count,
+        1_000_000,
+        "how many result rows a query started from now on keeps to be read; older ones are dropped",
+    ),
+}
+
+
+class Settings:
+    """The values in force."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, object] = {name: option.default for name, option in SETTINGS.items()}
+
+    def assign(self, name: str, text: str) -> None:
+        """Change one setting, given as text."""
+        try:
+            self._values[name.lower()] = SETTINGS[name.lower()].read(text)
+        except ValueError as problem:
+            raise SettingError(f"{name} = '{text}' must be {problem}") from None
+
+    def items(self) -> list[tuple[str, str, str]]:
+        """Every setting as (name, value, what it is for)."""
+        return [(name, _written(self._values[name]), option.what) for name, option in SETTINGS.items()]
+
+    @property
+    def trigger_interval(self) -> timedelta:
+        """The pause between two micro-batches."""
+        return cast("timedelta", self._values["trigger_interval"])
+
+    @property
+    def results_kept(self) -> int:
+        """How many result rows a query keeps."""
+        return cast("int", self._values["results_kept"])
+
+
+def _written(value: object) -> str:
+    return spoken(value) if isinstance(value, timedelta) else str(value)
