@@ -1,0 +1,1 @@
+"""ESL text to typed statements: dialect on sqlglot, binder, errors that point at the text."""

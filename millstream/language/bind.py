@@ -1,0 +1,328 @@
+"""Statements bound to the catalog: what each asks the system to do, with nothing left to look up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.definitions import (
+    REJECTED_SCHEMA,
+    Definition,
+    DerivedStream,
+    Query,
+    Relation,
+    Select,
+    Sink,
+    Stream,
+    Table,
+)
+from millstream.catalog.schema import Schema
+from millstream.catalog.settings import SETTINGS
+from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, suggest
+from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
+from millstream.language.binder import bind_query
+from millstream.language.statements import (
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    Name,
+    SelectRows,
+    SetValue,
+    Show,
+    Statement,
+)
+
+
+@dataclass(frozen=True)
+class Define:
+    """Put a stream, a table or a sink into the catalog; `known` if IF NOT EXISTS found it there."""
+
+    definition: Definition
+    known: bool = False
+
+
+@dataclass(frozen=True)
+class Store:
+    """Compute a bounded SELECT and keep its rows as a table; `known` if IF NOT EXISTS found it there."""
+
+    name: str
+    select: Select
+    known: bool = False
+
+
+@dataclass(frozen=True)
+class Start:
+    """Run a persistent query."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Give the rows of a SELECT to whoever asked."""
+
+    select: Select
+    text: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Show how a SELECT would run."""
+
+    select: Select
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Show what there is of a kind."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """Show what a name means."""
+
+    title: str
+    definition: Definition
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Take a definition out of the catalog; None if IF EXISTS found nothing."""
+
+    kind: str
+    name: str
+    definition: Definition | None
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Change a setting."""
+
+    name: str
+    value: str
+
+
+Bound = Define | Store | Start | Rows | Plan | Listing | Description | Removal | Assignment
+
+
+@singledispatch
+def bind(statement: Statement, catalog: Catalog) -> Bound:
+    """What a statement asks for."""
+    raise NotImplementedError(type(statement).__name__)
+
+
+@bind.register
+def _create_stream(statement: CreateStream, catalog: Catalog) -> Bound:
+    return _define(bind_stream(statement), statement, statement.name, catalog, statement.if_not_exists)
+
+
+@bind.register
+def _create_stream_as(statement: CreateStreamAs, catalog: Catalog) -> Bound:
+    select = bind_query(statement.select, catalog, statement.text, statement.renamed)
+    if select.bounded:
+        raise Refused(
+            f"{statement.name} would be made from tables only: there is no stream in it",
+            statement.text,
+            statement.name.span,
+            clause="CREATE STREAM",
+            hint=f"use CREATE TABLE {statement.name} AS SELECT ...",
+        )
+    derived = DerivedStream(statement.name.text, select, statement.own_text)
+    return _define(derived, statement, statement.name, catalog, statement.if_not_exists)
+
+
+@bind.register
+def _create_table(statement: CreateTable, catalog: Catalog) -> Bound:
+    return _define(bind_table(statement), statement, statement.name, catalog, statement.if_not_exists)
+
+
+@bind.register
+def _create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
+    select = bind_query(statement.select, catalog, statement.text)
+    if not select.bounded:
+        raise Refused(
+            f"{statement.name} would never be complete: {select.reads} is a stream",
+            statement.text,
+            statement.name.span,
+            clause="CREATE TABLE",
+            hint=f"use CREATE STREAM {statement.name} AS SELECT ..., or put the rows into a sink",
+        )
+    taken = catalog.relation(statement.name.text)
+    if taken and not statement.if_not_exists:
+        raise _taken(taken, statement, statement.name)
+    return Store(statement.name.text, select, known=taken is not None)
+
+
+@bind.register
+def _create_sink(statement: CreateSink, catalog: Catalog) -> Bound:
+    return _define(bind_sink(statement), statement, statement.name, catalog, statement.if_not_exists)
+
+
+@bind.register
+def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
+    select = bind_query(statement.select, catalog, statement.text)
+    if taken := catalog.query(statement.name.text):
+        raise _taken(taken, statement, statement.name)
+    return Start(Query(statement.name.text, select, None, statement.own_text))
+
+
+@bind.register
+def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
+    select = bind_query(statement.select, catalog, statement.text)
+    sink = catalog.sink(statement.sink.text)
+    if sink is None:
+        known = [s.name for s in catalog.all(Sink)]
+        hint = suggest(statement.sink.text, known)
+        if catalog.relation(statement.sink.text):
+            hint = f"{statement.sink} is not a sink; create one: CREATE SINK {statement.sink}_out TO 'csv:out'"
+        elif not hint.startswith("did you"):
+            hint = f"create it first: CREATE SINK {statement.sink} TO 'csv:out/{statement.sink}'"
+        raise UnknownName(
+            f"no sink '{statement.sink}'",
+            statement.text,
+            statement.sink.span,
+            clause="INSERT INTO",
+            hint=hint,
+        )
+    return Start(Query(_free_query_name(sink.name, catalog), select, sink.name, statement.own_text))
+
+
+@bind.register
+def _select(statement: SelectRows, catalog: Catalog) -> Bound:
+    return Rows(bind_query(statement.select, catalog, statement.text), statement.own_text)
+
+
+@bind.register
+def _explain(statement: Explain, catalog: Catalog) -> Bound:
+    if statement.select is not None:
+        return Plan(bind_query(statement.select, catalog, statement.text))
+    name = statement.name or Name("", statement.span)
+    found = catalog.query(name.text) or catalog.relation(name.text)
+    if isinstance(found, Query | DerivedStream):
+        return Plan(found.select)
+    known = [q.name for q in catalog.all(Query)] + [d.name for d in catalog.all(DerivedStream)]
+    raise UnknownName(
+        f"no query or derived stream '{name}'",
+        statement.text,
+        name.span,
+        clause="EXPLAIN",
+        hint=suggest(name.text, known) or "write EXPLAIN SELECT ...",
+    )
+
+
+@bind.register
+def _show(statement: Show, catalog: Catalog) -> Bound:
+    return Listing(statement.what)
+
+
+@bind.register
+def _describe(statement: Describe, catalog: Catalog) -> Bound:
+    name, _, side = statement.name.text.partition(".")
+    found = catalog.relation(name) or catalog.query(name) or catalog.sink(name)
+    if found is not None and not side:
+        schema = found.select.schema if isinstance(found, Query) else getattr(found, "schema", Schema())
+        return Description(found.name, found, schema)
+    if isinstance(found, Stream) and side.upper() == "REJECTED":
+        return Description(f"{found.name}.REJECTED", found, REJECTED_SCHEMA)
+    known = [d.name for d in catalog]
+    raise UnknownName(
+        f"nothing is named '{statement.name}'",
+        statement.text,
+        statement.name.span,
+        clause="DESCRIBE",
+        hint=suggest(name, known),
+    )
+
+
+@bind.register
+def _drop(statement: Drop, catalog: Catalog) -> Bound:
+    name = statement.name.text
+    found: Definition | None
+    match statement.kind:
+        case "QUERY":
+            found = catalog.query(name)
+        case "SINK":
+            found = catalog.sink(name)
+        case _:
+            wanted: tuple[type[Relation], ...] = (Table,) if statement.kind == "TABLE" else (Stream, DerivedStream)
+            relation = catalog.relation(name)
+            found = relation if isinstance(relation, wanted) else None
+    if found is None and not statement.if_exists:
+        raise UnknownName(
+            f"no {statement.kind.lower()} '{name}'",
+            statement.text,
+            statement.name.span,
+            clause=f"DROP {statement.kind}",
+            hint=suggest(name, [d.name for d in catalog]),
+        )
+    if found is not None and (users := catalog.users(found)):
+        raise NameTaken(
+            f"{found.name} is still used by {', '.join(users)}",
+            statement.text,
+            statement.name.span,
+            clause=f"DROP {statement.kind}",
+            hint=f"drop {users[0]} first",
+        )
+    return Removal(statement.kind, name, found)
+
+
+@bind.register
+def _set(statement: SetValue, catalog: Catalog) -> Bound:
+    name = statement.name.text.lower()
+    if name not in SETTINGS:
+        raise UnknownName(
+            f"no setting '{statement.name}'",
+            statement.text,
+            statement.name.span,
+            clause="SET",
+            hint=suggest(name, SETTINGS),
+        )
+    try:
+        SETTINGS[name].read(statement.value)
+    except ValueError as problem:
+        raise EslSyntaxError(
+            f"{name} must be {problem}",
+            statement.text,
+            statement.value_span,
+            clause="SET",
+            hint=f"{name}: {SETTINGS[name].what}",
+        ) from None
+    return Assignment(name, statement.value)
+
+
+def _define(definition: Definition, statement: Statement, name: Name, catalog: Catalog, if_not_exists: bool) -> Define:
+    taken = catalog.find(definition)
+    if taken is not None and not if_not_exists:
+        raise _taken(taken, statement, name)
+    return Define(definition, known=taken is not None)
+
+
+def _taken(taken: Definition, statement: Statement, name: Name) -> NameTaken:
+    kind = {Stream: "stream", DerivedStream: "stream", Table: "table", Sink: "sink", Query: "query"}[type(taken)]
+    return NameTaken(
+        f"there is already a {kind} '{taken.name}'",
+        statement.text,
+        name.span,
+        clause="CREATE",
+        hint=f"choose another name, or DROP {kind.upper()} {taken.name} first",
+    )
+
+
+def _free_query_name(sink: str, catalog: Catalog) -> str:
+    """A query that feeds a sink is named after it: alerts, alerts_2, ..."""
+    name, number = sink, 1
+    while catalog.query(name):
+        number += 1
+        name = f"{sink}_{number}"
+    return name

@@ -1,0 +1,147 @@
+"""CREATE STREAM, TABLE and SINK: statements checked and turned into definitions of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millstream.catalog.address import SINK_KINDS, SOURCE_KINDS, Address
+from millstream.catalog.definitions import INTERNAL_COLUMN, Options, Sink, Stream, Table, TimeStamp
+from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, Option, read_options
+from millstream.catalog.schema import type_name
+from millstream.errors import EslSyntaxError, SettingError, TypeMismatch, UnknownName, suggest
+from millstream.language.expressions import bind_predicate
+from millstream.language.scope import Scope
+from millstream.language.statements import CreateSink, CreateStream, CreateTable, Place, Statement
+
+TABLE_KINDS = ("csv", "json", "parquet")
+
+
+def bind_stream(statement: CreateStream) -> Stream:
+    """The stream that a CREATE STREAM defines."""
+    source = None
+    if statement.source is not None:
+        source = _address(statement, statement.source, SOURCE_KINDS, "source", SOURCE_OPTIONS, statement.options)
+        if source.kind == "rate":
+            _check_rate(statement, source)
+        if source.kind == "tcp":
+            _check_port(statement, source)
+    elif statement.options:
+        raise EslSyntaxError(
+            "OPTIONS without SOURCE",
+            statement.text,
+            statement.name.span,
+            clause="OPTIONS",
+            hint="options belong to a source: SOURCE 'csv:data/*.csv' OPTIONS (...)",
+        )
+    time, time_stamp = _time_stamp(statement)
+    if statement.punctuated_by is not None:
+        scope = Scope(statement.name.text, statement.schema, bounded=False, time=time)
+        bind_predicate(statement.punctuated_by, scope, statement.text, "PUNCTUATED BY")
+    return Stream(
+        name=statement.name.text,
+        schema=statement.schema,
+        source=source,
+        time=time,
+        time_stamp=time_stamp,
+        slack=statement.slack,
+        idle_after=statement.idle_after,
+        keep=statement.keep,
+        punctuated_by=statement.punctuated_by,
+        options=statement.options,
+    )
+
+
+def bind_table(statement: CreateTable) -> Table:
+    """The table that a CREATE TABLE ... SOURCE defines."""
+    source = _address(statement, statement.source, TABLE_KINDS, "table", SOURCE_OPTIONS, statement.options)
+    return Table(statement.name.text, statement.schema, source, statement.options)
+
+
+def bind_sink(statement: CreateSink) -> Sink:
+    """The sink that a CREATE SINK defines."""
+    address = _address(statement, statement.to, SINK_KINDS, "sink", SINK_OPTIONS, statement.options)
+    return Sink(statement.name.text, address, statement.options)
+
+
+def _time_stamp(statement: CreateStream) -> tuple[str | None, TimeStamp]:
+    if statement.order_by is None:
+        return None, TimeStamp.LATENT
+    wanted = statement.order_by
+    column = statement.schema.find(wanted.text)
+    if column is None:
+        hint = suggest(wanted.text, statement.schema.names)
+        if wanted.text.lower() == INTERNAL_COLUMN:
+            hint = f"declare it: {INTERNAL_COLUMN} TIMESTAMP; it is filled on arrival"
+        raise UnknownName(
+            f"no column '{wanted}' in {statement.name}",
+            statement.text,
+            wanted.span,
+            clause="ORDER BY",
+            hint=hint,
+        )
+    if not column.type.is_type("timestamp", "timestamptz", "timestampltz"):
+        raise TypeMismatch(
+            f"the time stamp '{column.name}' is {type_name(column.type)}, not TIMESTAMP",
+            statement.text,
+            wanted.span,
+            clause="ORDER BY",
+            hint=f"declare {column.name} TIMESTAMP",
+        )
+    internal = column.name.lower() == INTERNAL_COLUMN
+    return column.name, TimeStamp.INTERNAL if internal else TimeStamp.EXTERNAL
+
+
+def _address(
+    statement: Statement,
+    place: Place,
+    kinds: tuple[str, ...],
+    role: str,
+    known: Mapping[str, Mapping[str, Option]],
+    options: Options,
+) -> Address:
+    clause = {"sink": "TO", "source": "SOURCE", "table": "SOURCE"}[role]
+    try:
+        address = Address.parse(place.text).checked(kinds, role)
+    except SettingError as problem:
+        raise _pointed(problem, statement, place, clause) from None
+    try:
+        read_options(options, known[address.kind], address.kind)
+    except SettingError as problem:
+        raise _pointed(problem, statement, place, "OPTIONS") from None
+    return address
+
+
+def _pointed(problem: SettingError, statement: Statement, place: Place, clause: str) -> EslSyntaxError:
+    message, _, hint = str(problem).partition(": ")
+    return EslSyntaxError(message, statement.text, place.span, clause=clause, hint=hint)
+
+
+def _check_rate(statement: CreateStream, source: Address) -> None:
+    if not source.rest.isdigit() or int(source.rest) < 1:
+        raise EslSyntaxError(
+            f"'{source.rest}' is not a number of rows per second",
+            statement.text,
+            statement.source.span if statement.source else None,
+            clause="SOURCE",
+            hint="write 'rate:1000'",
+        )
+    for column in statement.schema:
+        if not column.type.is_type("timestamp", "timestamptz", "timestampltz", "bigint", "int"):
+            raise TypeMismatch(
+                f"'rate:' cannot fill '{column.name}' {type_name(column.type)}",
+                statement.text,
+                statement.name.span,
+                clause="SOURCE",
+                hint="its rows have a time (TIMESTAMP columns) and a counter (INT and BIGINT columns)",
+            )
+
+
+def _check_port(statement: CreateStream, source: Address) -> None:
+    if not source.rest.isdigit() or not 0 <= int(source.rest) <= 65535:
+        raise EslSyntaxError(
+            f"'{source.rest}' is not a port",
+            statement.text,
+            statement.source.span if statement.source else None,
+            clause="SOURCE",
+            hint="write 'tcp:4446'; to listen beyond this machine add OPTIONS (host = '0.0.0.0')",
+        )

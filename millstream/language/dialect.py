@@ -1,0 +1,150 @@
+"""The ESL dialect: Spark's expressions, plus the window clauses that only ESL has."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.language.spark_dialect import SparkFaithful
+
+WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+WINDOW_WORDS = ("RANGE", "ROWS", "SLIDE", "WA", "PA", "RATTR", "SATTR", "SESSION", "ORIGIN")
+
+
+class EslWindow(exp.Expression):
+    """A window clause, kept as text: `[RANGE ...]` after an aggregate or a stream, `OVER (...)`, `HOP(...)`."""
+
+    arg_types: ClassVar = {"this": False, "form": True, "text": True}
+
+
+class UnexpectedToken(ParseError):
+    """A syntax error that knows the span of the token it met."""
+
+    def __init__(self, message: str, span: tuple[int, int]) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+class Esl(SparkFaithful):
+    """Spark SQL with ESL's windows, and with standard SQL's quotes: 'it''s' is text, "x" is a name."""
+
+    class Tokenizer(SparkFaithful.Tokenizer):
+        """Standard quotes; Spark's backquotes and backslashes stay."""
+
+        QUOTES: ClassVar = ["'"]
+        IDENTIFIERS: ClassVar = ["`", '"']
+        STRING_ESCAPES: ClassVar = ["'", "\\"]
+        COMMANDS: ClassVar = set()  # sqlglot would swallow SHOW and EXPLAIN whole, as text
+
+    class Parser(SparkFaithful.Parser):
+        """Reads the expressions and SELECTs of ESL."""
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**{**options, "error_level": ErrorLevel.IMMEDIATE, "dialect": Esl})
+
+        def raise_error(self, message: str, token: Token | None = None) -> None:
+            """Stop at the first mistake, and know where it is."""
+            at = token or self._curr or self._prev
+            raise UnexpectedToken(message, (at.start, at.end + 1) if at else (0, 0))
+
+        def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+            if isinstance(this, exp.Expression) and self._at_window_bracket():
+                return self._opaque(this, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
+            if (
+                isinstance(this, exp.Expression)
+                and self._curr
+                and self._curr.token_type is TokenType.OVER
+                and self._next
+                and self._next.token_type is TokenType.L_PAREN
+            ):
+                self._advance()
+                return self._opaque(this, "OVER", TokenType.L_PAREN, TokenType.R_PAREN)
+            return super()._parse_window(this, alias=alias)
+
+        def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            if (
+                isinstance(this, exp.Expression)
+                and isinstance(this, exp.Table | exp.Func)
+                and self._at_window_bracket()
+            ):
+                return self._opaque(this, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
+            return super()._parse_bracket(this)
+
+        def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            if self._curr and self._next and self._next.token_type is TokenType.L_PAREN:
+                word = self._curr.text.upper()
+                if word == "TABLE" or word in WINDOW_FUNCTIONS:
+                    self._advance()
+                    node = self._opaque(None, word, TokenType.L_PAREN, TokenType.R_PAREN)
+                    alias = self._parse_table_alias()
+                    return exp.Table(this=node, alias=alias)
+            return super()._parse_table(*args, **kwargs)
+
+        def _at_window_bracket(self) -> bool:
+            return bool(
+                self._curr
+                and self._curr.token_type is TokenType.L_BRACKET
+                and self._next
+                and self._next.text.upper() in WINDOW_WORDS
+            )
+
+        def _opaque(self, this: exp.Expr | None, form: str, opening: TokenType, closing: TokenType) -> EslWindow:
+            """Take everything up to the matching bracket as one window clause."""
+            first, depth = self._curr, 0
+            while self._curr:
+                kind = self._curr.token_type
+                depth += (kind is opening) - (kind is closing)
+                self._advance()
+                if depth == 0:
+                    break
+            else:
+                self.raise_error(f"the window that opens here has no closing '{_SIGNS[closing]}'", first)
+            span = (first.start, self._prev.end + 1)
+            node = EslWindow(this=this, form=form, text=self.sql[slice(*span)])
+            node.meta.update(start=span[0], end=span[1] - 1)
+            return node
+
+
+# sqlglot offers no public way to parse a part of a statement from tokens that know their place in a longer text.
+# ruff: noqa: SLF001
+
+_SIGNS = {TokenType.R_BRACKET: "]", TokenType.R_PAREN: ")"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a script; each knows its place in the text."""
+    return list(Esl().tokenize(text))
+
+
+def parse_query(tokens: list[Token], text: str) -> exp.Query:
+    """The SELECT that the tokens make, all of them."""
+    tree = _parse(tokens, text, Esl.Parser._parse_statement)
+    if not isinstance(tree, exp.Query):
+        first = tokens[0]
+        raise UnexpectedToken("expected a SELECT", (first.start, first.end + 1))
+    return tree
+
+
+def parse_expression(tokens: list[Token], text: str) -> exp.Expression:
+    """The scalar expression that the tokens make, all of them."""
+    tree: exp.Expression = _parse(tokens, text, Esl.Parser._parse_expression)
+    return tree
+
+
+def parse_type(tokens: list[Token], text: str) -> exp.DataType:
+    """The data type that the tokens make, all of them."""
+    tree = _parse(tokens, text, lambda parser: parser._parse_types(check_func=False))
+    if not isinstance(tree, exp.DataType) or tree.this is exp.DataType.Type.USERDEFINED:
+        raise UnexpectedToken("unknown type", (tokens[0].start, tokens[-1].end + 1))
+    return tree
+
+
+def _parse(tokens: list[Token], text: str, method: Any) -> Any:
+    trees = Esl.Parser()._parse(method, tokens, text)
+    if not trees or trees[0] is None:
+        at = tokens[0]
+        raise UnexpectedToken(f"unexpected '{at.text}'", (at.start, at.end + 1))
+    return trees[0]

@@ -1,0 +1,433 @@
+"""Scripts to statements: one small function per statement, found by its first words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.catalog.schema import Column, Schema
+from millstream.errors import EslSyntaxError, NotYet, suggest
+from millstream.language import dialect
+from millstream.language.cursor import Cursor, split
+from millstream.language.statements import (
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    Name,
+    Place,
+    SelectRows,
+    SetValue,
+    Show,
+    Span,
+    Statement,
+)
+
+SHOWN = ("STREAMS", "TABLES", "SINKS", "QUERIES", "SETTINGS", "FUNCTIONS")
+DROPPED = ("STREAM", "TABLE", "SINK", "QUERY")
+CREATED = ("STREAM", "TABLE", "SINK", "QUERY")
+
+
+def parse(text: str) -> list[Statement]:
+    """All statements of a script.
+
+    >>> [type(s).__name__ for s in parse("SHOW STREAMS; SELECT 1;")]
+    ['Show', 'SelectRows']
+    """
+    return list(statements(text))
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """The statements of a script one by one, so that those before a mistake can already run."""
+    for tokens in _split_script(text):
+        yield _statement(Cursor(tokens, text))
+
+
+def is_complete(text: str) -> bool:
+    """Whether a text that a person is typing ends a statement.
+
+    >>> is_complete("SELECT 1"), is_complete("SELECT 1;"), is_complete("SELECT ';")
+    (False, True, False)
+    """
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError:
+        return False
+    depth = sum((t.token_type is TokenType.L_BRACE) - (t.token_type is TokenType.R_BRACE) for t in tokens)
+    return not tokens or (tokens[-1].token_type is TokenType.SEMICOLON and depth <= 0)
+
+
+def _split_script(text: str) -> Iterator[list[Token]]:
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError as problem:
+        # sqlglot says where it stopped only in its message; an unclosed quote or comment is the one cause.
+        start = max(text.rfind("'"), text.rfind("/*"), text.rfind('"'), text.rfind("`"))
+        raise EslSyntaxError(
+            "a quote or a comment is never closed",
+            text,
+            (max(start, 0), max(start, 0) + 1),
+            clause="script",
+            hint="close it, and write a quote inside a string twice: 'it''s'",
+        ) from problem
+    depth = 0
+    part: list[Token] = []
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_BRACE) - (token.token_type is TokenType.R_BRACE)
+        if token.token_type is TokenType.SEMICOLON and depth <= 0:
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(token)
+    if part:
+        yield part
+
+
+def _statement(cursor: Cursor) -> Statement:
+    first = cursor.tokens[0]
+    for words, what in _LATER_STATEMENTS:
+        if cursor.peek(*words):
+            raise NotYet(
+                f"{what} is part of the language, but this version cannot run it yet",
+                cursor.text,
+                _span(cursor.tokens[: len(words)]),
+                clause=" ".join(words),
+                hint="docs/language.md lists what works",
+            )
+    for words, parse_one in _STATEMENTS:
+        if cursor.peek(*words):
+            cursor.clause = " ".join(words)
+            statement = parse_one(cursor)
+            if not cursor.at_end:
+                cursor.fail(f"nothing more was expected after {cursor.clause}", hint="end the statement with ';'")
+            return statement
+    if cursor.peek("CREATE"):
+        cursor.clause = "CREATE"
+        cursor.take("CREATE")
+        cursor.fail("cannot create that", hint=f"CREATE can be followed by {', '.join(CREATED)}")
+    known = sorted({words[0] for words, _ in _STATEMENTS if words[0].isalpha()})
+    raise EslSyntaxError(
+        f"unknown statement '{first.text}'",
+        cursor.text,
+        (first.start, first.end + 1),
+        clause="statement",
+        hint=suggest(first.text, known),
+    )
+
+
+# -- CREATE ------------------------------------------------------------------------------------------------
+
+
+def _create_stream(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("CREATE", "STREAM")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the stream")
+    columns = cursor.bracketed("the columns") if cursor.peek("(") else []
+    if cursor.take("AS"):
+        return CreateStreamAs(
+            text=cursor.text,
+            span=span,
+            name=name,
+            renamed=_names(cursor, columns),
+            select=_query(cursor),
+            if_not_exists=if_not_exists,
+        )
+    if not columns:
+        cursor.fail("expected the columns of the stream, or AS SELECT", hint="CREATE STREAM s (a INT, b STRING) ...")
+    schema = _schema(cursor, columns)
+    clauses: dict[str, object] = {}
+    while not cursor.at_end:
+        clause, value = _stream_clause(cursor)
+        if clause in clauses:
+            word = clause.upper().replace("_", " ")
+            cursor.fail(f"{word} is given twice", hint="keep one of them", span=span)
+        clauses[clause] = value
+    return CreateStream(
+        text=cursor.text,
+        span=span,
+        name=name,
+        schema=schema,
+        if_not_exists=if_not_exists,
+        **clauses,  # type: ignore[arg-type]
+    )
+
+
+def _stream_clause(cursor: Cursor) -> tuple[str, object]:
+    if cursor.take("ORDER", "BY") or _take_fused(cursor, "ORDER BY"):
+        return "order_by", cursor.name("the time-stamp column")
+    if cursor.take("SLACK"):
+        return "slack", cursor.interval()
+    if cursor.take("IDLE", "AFTER"):
+        return "idle_after", cursor.interval()
+    if cursor.take("KEEP"):
+        return "keep", cursor.interval()
+    if cursor.take("PUNCTUATED", "BY"):
+        tokens = cursor.bracketed("a predicate")
+        return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
+    if cursor.take("SOURCE"):
+        return "source", _place(cursor, "SOURCE 'csv:data/*.csv'")
+    if cursor.take("OPTIONS"):
+        return "options", _options(cursor)
+    known = ("ORDER BY", "SLACK", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "OPTIONS")
+    token = cursor.current
+    cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
+
+
+def _create_table(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("CREATE", "TABLE")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the table")
+    if cursor.take("AS"):
+        return CreateTableAs(text=cursor.text, span=span, name=name, select=_query(cursor), if_not_exists=if_not_exists)
+    schema = _schema(cursor, cursor.bracketed("the columns"))
+    cursor.expect("SOURCE", hint="a table is read from files: SOURCE 'parquet:data/items'")
+    source = _place(cursor, "SOURCE 'parquet:data/items'")
+    options = _options(cursor) if cursor.take("OPTIONS") else {}
+    return CreateTable(
+        text=cursor.text,
+        span=span,
+        name=name,
+        schema=schema,
+        source=source,
+        options=options,
+        if_not_exists=if_not_exists,
+    )
+
+
+def _create_sink(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("CREATE", "SINK")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the sink")
+    cursor.expect("TO", hint="CREATE SINK alerts TO 'json:out/alerts'")
+    place = _place(cursor, "TO 'json:out/alerts'")
+    options = _options(cursor) if cursor.take("OPTIONS") else {}
+    return CreateSink(text=cursor.text, span=span, name=name, to=place, options=options, if_not_exists=if_not_exists)
+
+
+def _create_query(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("CREATE", "QUERY")
+    name = cursor.name("the query")
+    cursor.expect("AS", hint="CREATE QUERY hot AS SELECT ...")
+    return CreateQuery(text=cursor.text, span=span, name=name, select=_query(cursor))
+
+
+# -- the other statements ----------------------------------------------------------------------------------
+
+
+def _insert_into(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("INSERT", "INTO")
+    sink = cursor.name("the sink")
+    if cursor.peek("VALUES"):
+        raise NotYet(
+            "INSERT INTO ... VALUES is part of the language only inside aggregates",
+            cursor.text,
+            _span(cursor.tokens[cursor.index :]),
+            clause="INSERT INTO",
+            hint="feed a sink with INSERT INTO sink SELECT ... FROM stream",
+        )
+    return InsertInto(text=cursor.text, span=span, sink=sink, select=_query(cursor))
+
+
+def _select(cursor: Cursor) -> Statement:
+    return SelectRows(text=cursor.text, span=_span(cursor.tokens), select=_query(cursor))
+
+
+def _explain(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("EXPLAIN")
+    if cursor.peek("SELECT") or cursor.peek("WITH") or cursor.peek("("):
+        return Explain(text=cursor.text, span=span, select=_query(cursor))
+    return Explain(text=cursor.text, span=span, name=cursor.name("a query, or a SELECT"))
+
+
+def _show(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("SHOW")
+    for what in SHOWN:
+        if cursor.take(what):
+            return Show(text=cursor.text, span=span, what=what)
+    token = cursor.current
+    cursor.fail("expected what to show", hint=suggest(token.text if token else "", SHOWN))
+
+
+def _describe(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.index += 1
+    return Describe(text=cursor.text, span=span, name=cursor.dotted_name("what to describe"))
+
+
+def _drop(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("DROP")
+    for kind in DROPPED:
+        if cursor.take(kind):
+            if_exists = cursor.take("IF", "EXISTS")
+            name = cursor.name(f"the {kind.lower()}")
+            return Drop(text=cursor.text, span=span, kind=kind, name=name, if_exists=if_exists)
+    token = cursor.current
+    cursor.fail("expected what to drop", hint=suggest(token.text if token else "", DROPPED))
+
+
+def _set(cursor: Cursor) -> Statement:
+    span = _span(cursor.tokens)
+    cursor.expect("SET")
+    name = cursor.dotted_name("the setting")
+    if not cursor.take("="):
+        cursor.expect("TO", hint="SET name = value")
+    if cursor.at_end:
+        cursor.fail("expected a value", hint="SET name = value")
+    tokens = cursor.rest()
+    value_span = _span(tokens)
+    value = tokens[0].text if len(tokens) == 1 else cursor.text[slice(*value_span)]
+    return SetValue(text=cursor.text, span=span, name=name, value=value, value_span=value_span)
+
+
+# -- parts -------------------------------------------------------------------------------------------------
+
+
+def _query(cursor: Cursor) -> exp.Query:
+    for index in range(cursor.index, len(cursor.tokens)):
+        for words, what in _LATER_CLAUSES:
+            ahead = [t.text.upper() for t in cursor.tokens[index : index + len(words)]]
+            if tuple(ahead) == words:
+                raise NotYet(
+                    f"{what} is part of the language, but this version cannot run it yet",
+                    cursor.text,
+                    _span(cursor.tokens[index : index + len(words)]),
+                    clause=" ".join(words),
+                    hint="docs/language.md lists what works",
+                )
+    tokens = cursor.rest()
+    for comma, after in pairwise(tokens):
+        # sqlglot lets a superfluous comma pass.
+        if comma.token_type is TokenType.COMMA and after.token_type in _NEVER_AFTER_COMMA:
+            cursor.fail("an expression is missing after this comma", span=_span([comma]), hint="remove the comma")
+    return cursor.parsed(dialect.parse_query, tokens, "a SELECT")
+
+
+def _schema(cursor: Cursor, tokens: list[Token]) -> Schema:
+    columns = [_column(cursor, part) for part in split(tokens, TokenType.COMMA)]
+    seen: set[str] = set()
+    for column, part in zip(columns, split(tokens, TokenType.COMMA), strict=True):
+        if column.name.lower() in seen:
+            cursor.fail(f"two columns are named '{column.name}'", hint="rename one", span=_span(part[:1]))
+        seen.add(column.name.lower())
+    return Schema(columns)
+
+
+def _column(cursor: Cursor, tokens: list[Token]) -> Column:
+    if len(tokens) < 2:
+        cursor.fail(
+            "a column needs a name and a type",
+            hint="as in (item_id INT, price REAL)",
+            span=_span(tokens) if tokens else None,
+        )
+    part = Cursor(tokens, cursor.text)
+    part.clause = cursor.clause
+    name = part.name("the column").text
+    words = part.rest()
+    nullable = True
+    if [t.text.upper() for t in words[-2:]] == ["NOT", "NULL"]:
+        words, nullable = words[:-2], False
+    try:
+        return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
+    except EslSyntaxError:
+        cursor.fail(
+            f"'{cursor.text[slice(*_span(words))]}' is not a type",
+            hint="types are Spark SQL's: INT, BIGINT, REAL, DOUBLE, DECIMAL(10,2), STRING, CHAR(10), BOOLEAN, "
+            "DATE, TIMESTAMP, ARRAY<...>, STRUCT<...>",
+            span=_span(words),
+        )
+
+
+def _names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
+    if not tokens:
+        return ()
+    parts = split(tokens, TokenType.COMMA)
+    return tuple(Cursor(part, cursor.text).name("the column") for part in parts)
+
+
+def _options(cursor: Cursor) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in split(cursor.bracketed("the options"), TokenType.COMMA):
+        option = Cursor(part, cursor.text)
+        option.clause = "OPTIONS"
+        key = option.dotted_name("the option").text.lower()
+        option.expect("=", hint="OPTIONS (format = 'json')")
+        tokens = option.rest()
+        if not tokens:
+            option.fail("expected a value", hint="OPTIONS (format = 'json')")
+        options[key] = "".join(t.text for t in tokens)
+    return options
+
+
+def _place(cursor: Cursor, example: str) -> Place:
+    place = cursor.string("an address", hint=f"as in {example}")
+    return Place(place.text, place.span)
+
+
+def _take_fused(cursor: Cursor, words: str) -> bool:
+    """Sqlglot reads some pairs of words as one token."""
+    token = cursor.current
+    if token and " ".join(token.text.upper().split()) == words:
+        cursor.index += 1
+        return True
+    return False
+
+
+def _span(tokens: list[Token]) -> Span:
+    return (tokens[0].start, tokens[-1].end + 1)
+
+
+_NEVER_AFTER_COMMA = {TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.R_PAREN, TokenType.GROUP_BY}
+
+# What the language knows and this version cannot run: looked at first, so that it fails by its own name.
+_LATER_STATEMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("CREATE", "AGGREGATE"), "CREATE AGGREGATE"),
+    (("CREATE", "WINDOW", "AGGREGATE"), "CREATE WINDOW AGGREGATE"),
+    (("CREATE", "ALGEBRAIC"), "CREATE ALGEBRAIC AGGREGATE"),
+    (("EXPLAIN", "ANALYZE"), "EXPLAIN ANALYZE"),
+    (("EXPLAIN", "WHY", "NOT"), "EXPLAIN WHY NOT"),
+    (("EXPLAIN", "AGGREGATE"), "EXPLAIN AGGREGATE"),
+    (("SHOW", "AGGREGATES"), "SHOW AGGREGATES"),
+    (("DROP", "AGGREGATE"), "DROP AGGREGATE"),
+)
+
+_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
+    (("CREATE", "STREAM"), _create_stream),
+    (("CREATE", "TABLE"), _create_table),
+    (("CREATE", "SINK"), _create_sink),
+    (("CREATE", "QUERY"), _create_query),
+    (("INSERT", "INTO"), _insert_into),
+    (("SELECT",), _select),
+    (("WITH",), _select),
+    (("(",), _select),
+    (("EXPLAIN",), _explain),
+    (("SHOW",), _show),
+    (("DESCRIBE",), _describe),
+    (("DESC",), _describe),
+    (("DROP",), _drop),
+    (("SET",), _set),
+)
+
+_LATER_CLAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("EMIT", "EVERY"), "EMIT EVERY"),
+    (("EMIT", "ON", "CHANGE"), "EMIT ON CHANGE"),
+    (("MERGE", "ORDERED"), "MERGE ORDERED"),
+)

@@ -1,0 +1,29 @@
+"""What the names in one SELECT can mean: the columns of its FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.catalog.definitions import Select
+from millstream.catalog.schema import Schema, SqlType
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The relation that a SELECT reads, under the name that the SELECT gives it."""
+
+    name: str
+    schema: Schema
+    bounded: bool
+    time: str | None = None
+    source: Select | str | None = None
+
+    @property
+    def types(self) -> Mapping[str, SqlType]:
+        """The type of each column."""
+        return {c.name: c.type for c in self.schema}
+
+
+NOTHING = Scope("", Schema(), bounded=True)
+"""The scope of a SELECT without FROM."""

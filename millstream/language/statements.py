@@ -1,0 +1,164 @@
+"""The statements of ESL, as the parser gives them: names not yet looked up, expressions not yet typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from sqlglot import exp
+
+from millstream.catalog.definitions import Options
+from millstream.catalog.schema import Schema
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name as it was written, and where."""
+
+    text: str
+    span: Span
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Place:
+    """An address as it was written, and where."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """Any statement; `text` is the whole script and `span` this statement's part of it."""
+
+    text: str
+    span: Span
+
+    @property
+    def own_text(self) -> str:
+        """The statement alone, as it was written."""
+        return self.text[slice(*self.span)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateStream(Statement):
+    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [IDLE AFTER i] [KEEP i] [PUNCTUATED BY (p)] [SOURCE a]."""
+
+    name: Name
+    schema: Schema
+    order_by: Name | None = None
+    slack: timedelta = timedelta(0)
+    idle_after: timedelta | None = None
+    keep: timedelta | None = None
+    punctuated_by: exp.Expression | None = None
+    source: Place | None = None
+    options: Options = field(default_factory=dict)
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateStreamAs(Statement):
+    """CREATE STREAM s [(names)] AS SELECT ...: a derived stream."""
+
+    name: Name
+    select: exp.Query
+    renamed: tuple[Name, ...] = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTable(Statement):
+    """CREATE TABLE t (columns) SOURCE a [OPTIONS (...)]."""
+
+    name: Name
+    schema: Schema
+    source: Place
+    options: Options = field(default_factory=dict)
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTableAs(Statement):
+    """CREATE TABLE t AS SELECT ...: the rows of a bounded SELECT, stored."""
+
+    name: Name
+    select: exp.Query
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateSink(Statement):
+    """CREATE SINK s TO a [OPTIONS (...)]."""
+
+    name: Name
+    to: Place
+    options: Options = field(default_factory=dict)
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateQuery(Statement):
+    """CREATE QUERY q AS SELECT ...: a persistent query whose results can be read."""
+
+    name: Name
+    select: exp.Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class InsertInto(Statement):
+    """INSERT INTO sink SELECT ...: a persistent query that feeds a sink."""
+
+    sink: Name
+    select: exp.Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectRows(Statement):
+    """SELECT ...: rows to whoever asked."""
+
+    select: exp.Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Statement):
+    """EXPLAIN SELECT ... or EXPLAIN query."""
+
+    select: exp.Query | None = None
+    name: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show(Statement):
+    """SHOW STREAMS | TABLES | SINKS | QUERIES | SETTINGS | FUNCTIONS."""
+
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Describe(Statement):
+    """DESCRIBE x."""
+
+    name: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drop(Statement):
+    """DROP STREAM | TABLE | SINK | QUERY [IF EXISTS] x."""
+
+    kind: str
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetValue(Statement):
+    """SET name = value."""
+
+    name: Name
+    value: str
+    value_span: Span

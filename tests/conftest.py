@@ -1,0 +1,46 @@
+"""What all tests share: one Spark session for the whole run, and mills that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from millstream.mill import Mill, connect
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """The one Spark session of the run."""
+    from millstream.spark.session import open_session
+
+    session = open_session("local[2]", log=tmp_path_factory.mktemp("spark") / "spark.log")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def mill(spark: object, tmp_path: Path) -> Iterator[Mill]:
+    """A mill whose queries read what is there and end; addresses are relative to tmp_path."""
+    with connect(base=tmp_path, once=True, master="local[2]") as opened:
+        yield opened
+
+
+@pytest.fixture
+def live_mill(spark: object, tmp_path: Path) -> Iterator[Mill]:
+    """A mill whose queries go on until they are stopped."""
+    with connect(base=tmp_path, master="local[2]") as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(mill: Mill) -> Callable[[str], Mill]:
+    """Carry out a script and wait for its queries."""
+
+    def go(text: str) -> Mill:
+        mill.execute(text)
+        mill.wait()
+        return mill
+
+    return go

@@ -1,0 +1,38 @@
+"""Every mistake is told by clause, place and way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millstream.errors import EslError
+from millstream.language.bind import bind
+from millstream.language.parser import statements
+from millstream.language.trial import pretend
+from tests import golden
+from tests.language.auctions import catalog
+
+FILE = Path(__file__).with_name("errors.txt")
+
+
+def mistake(text: str) -> str:
+    made = catalog()
+    try:
+        for statement in statements(text):
+            pretend(bind(statement, made), made)
+    except EslError as problem:
+        return f"{type(problem).__name__}\n{problem}"
+    return "no error"
+
+
+def test_error_texts() -> None:
+    golden.check(FILE, mistake)
+
+
+@pytest.mark.parametrize("case", golden.read(FILE), ids=lambda c: c.name)
+def test_every_error_names_its_clause_and_points(case: golden.Case) -> None:
+    _, head, *rest = mistake(case.given).splitlines()
+    assert head.startswith("error in "), head
+    assert any("^" in line for line in rest), "no caret"
+    assert rest[-1].startswith("help: "), "no way out"
