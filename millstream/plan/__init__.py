@@ -1,0 +1,1 @@
+"""The logical algebra, one ordered tuple of rewrite passes, and EXPLAIN."""

@@ -1,0 +1,18 @@
+"""The rewrite passes, in the order they run: each takes a plan and gives a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millstream.catalog.catalog import Catalog
+from millstream.plan.algebra import Node
+from millstream.plan.passes.inline_relations import inline_relations
+
+PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (inline_relations,)
+
+
+def apply_passes(plan: Node, catalog: Catalog) -> Node:
+    """The plan as it will be lowered."""
+    for step in PASSES:
+        plan = step(plan, catalog)
+    return plan
