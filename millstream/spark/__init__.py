@@ -1,0 +1,1 @@
+"""The host: session, sources, sinks, and the lowering of plans to Spark."""

@@ -1,0 +1,96 @@
+"""What a source delivers: good tuples, rejected rows, and the count of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import cast
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
+from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.spark.rejection import explain_rejections
+
+RAW = "__raw"
+"""The column in which a source puts the text of a row that did not parse; NULL for the others."""
+
+ORIGIN = "__origin"
+"""The column that names the file or producer of a row."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The rows of a source: the arriving columns, RAW and ORIGIN; `text_format` is None where none can be garbled."""
+
+    frame: DataFrame
+    text_format: str | None
+    delimiter: str = ","
+
+
+def ddl(schema: Schema) -> str:
+    """A schema in Spark's words."""
+    return ", ".join(f"{_q(c.name)} {type_name(c.type)}" for c in schema)
+
+
+def spark_schema(schema: Schema) -> StructType:
+    """A schema in Spark's own form."""
+    return cast("StructType", StructType.fromDDL(ddl(schema)))
+
+
+def with_raw(schema: Schema) -> Schema:
+    """The schema with room for the text of a row that does not parse."""
+    return Schema([*schema, Column(RAW, sql_type("string"))])
+
+
+def metric_name(stream: Stream) -> str:
+    """The name under which a stream's counts appear in a query's progress."""
+    return f"millstream.arrivals.{stream.name}"
+
+
+def tuples(arrivals: Arrivals, stream: Stream) -> DataFrame:
+    """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that."""
+    frame = arrivals.frame
+    bad = _bad(arrivals, stream)
+    if bad is not None:
+        # The last metric reads every column, so that Spark parses them all: whether a row is
+        # rejected must not depend on which columns a query happens to use.
+        empty = reduce(lambda a, b: a & b, (F.col(_q(c.name)).isNull() for c in stream.arriving))
+        frame = frame.observe(
+            metric_name(stream),
+            F.count(F.lit(1)).alias("rows"),
+            F.count(F.when(bad, 1)).alias("rejected"),
+            F.count(F.when(empty, 1)).alias("empty"),
+        ).filter(~bad)
+    if stream.time_stamp is TimeStamp.INTERNAL:
+        frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
+    return frame.select(*[F.col(_q(c.name)) for c in stream.schema])
+
+
+def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
+    """The rows that did not parse, each with its text and the reason."""
+    bad = _bad(arrivals, stream)
+    columns = [F.col(_q(c.name)) for c in stream.arriving]
+    frame = arrivals.frame.filter(F.lit(False) if bad is None else bad).select(
+        F.coalesce(F.col(RAW), F.to_json(F.struct(*columns))).alias("raw"),
+        F.col(RAW).isNotNull().alias("garbled"),
+        F.col(ORIGIN).alias("origin"),
+    )
+    return frame.mapInArrow(
+        explain_rejections(stream.arriving, arrivals.text_format, arrivals.delimiter),
+        spark_schema(REJECTED_SCHEMA),
+    )
+
+
+def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
+    conditions = [F.col(_q(c.name)).isNull() for c in stream.arriving if not c.nullable]
+    if arrivals.text_format is not None:
+        conditions.append(F.col(RAW).isNotNull())
+    return reduce(lambda a, b: a | b, conditions) if conditions else None
+
+
+def _q(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,37 @@
+"""Spark's failures in a sentence or two: the cause, without the stack."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from millstream.errors import MillstreamError
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What PySpark raises, from its own checks and from the JVM."""
+
+_CAUSE = re.compile(r"^Caused by: [\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
+_PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+_CLASS = re.compile(r"^\[[A-Z_.]+\] ")
+_STATE = re.compile(r"\s*SQLSTATE: \w+$")
+
+
+def explain_failure(problem: BaseException) -> str:
+    r"""What went wrong, for the person who wrote the query.
+
+    >>> explain_failure(ValueError("Query failed\nCaused by: java.io.IOException: disk full\n\tat x"))
+    'disk full'
+    """
+    if isinstance(problem, MillstreamError):
+        return str(problem)
+    text = str(problem)
+    if header := re.search(r"CSV header does not conform to the schema\.[\s\S]*?CSV file: (\S+)", text):
+        names = re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)
+        found = f" ({names[0]}, not {names[1]})" if len(names) == 2 else ""
+        return f"the header of {header[1]} differs from the first file's{found}"
+    text = re.sub(r"Query \[id = [^]]+\] terminated with exception: ", "", text)
+    causes = _CAUSE.findall(text) or [m[1] for m in _PYTHON.findall(text)]
+    told = causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else type(problem).__name__
+    return _STATE.sub("", _CLASS.sub("", told.strip()))

@@ -1,0 +1,24 @@
+"""What lowering needs to know of the place where a query runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from millstream.spark.paths import absolute
+
+
+@dataclass(frozen=True)
+class Host:
+    """A session, the folder that relative addresses start from, and where streams from the network are logged."""
+
+    spark: SparkSession
+    base: Path
+    log_of: Callable[[str], Path]
+
+    def path(self, place: str) -> str:
+        """The absolute form of an address's place."""
+        return absolute(self.base, place)

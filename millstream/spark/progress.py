@@ -1,0 +1,82 @@
+"""What Spark tells of a running query, counted up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+ARRIVALS = "millstream.arrivals."
+
+
+@dataclass
+class Counts:
+    """The totals of one query since it was started, and whether Spark has said its last word on it."""
+
+    batches: int = 0
+    rows_in: int = 0
+    rows_out: int = 0
+    rejected: dict[str, int] = field(default_factory=dict)
+    busy_seconds: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def rows_per_second(self) -> float:
+        """Rows read per second of work."""
+        return self.rows_in / self.busy_seconds if self.busy_seconds else 0.0
+
+    def add(self, progress: Any) -> None:
+        """Count one micro-batch."""
+        metrics: Mapping[str, Any] = progress.observedMetrics or {}
+        rows = progress.numInputRows
+        if rows or progress.durationMs.get("addBatch") is not None:
+            self.batches += 1
+        self.rows_in += rows
+        self.busy_seconds += progress.durationMs.get("triggerExecution", 0) / 1000
+        for name, row in metrics.items():
+            if name.startswith(ARRIVALS):
+                stream = name.removeprefix(ARRIVALS)
+                self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+
+
+class ProgressListener(StreamingQueryListener):
+    """Sends each event to the counts of its query."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._by_name: dict[str, Counts] = {}
+        self._by_run: dict[str, Counts] = {}
+        spark.streams.addListener(self)
+
+    def follow(self, name: str) -> Counts:
+        """Start counting for the query that will run under this name."""
+        return self._by_name.setdefault(name, Counts())
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Spark calls this when a query starts."""
+        if event.name in self._by_name:
+            self._by_run[str(event.runId)] = self._by_name[event.name]
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Spark calls this after each micro-batch."""
+        counts = self._by_run.get(str(event.progress.runId))
+        if counts:
+            counts.add(event.progress)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Spark calls this while there is nothing to do."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Spark calls this when a query has ended."""
+        counts = self._by_run.pop(str(event.runId), None)
+        if counts:
+            counts.ended.set()

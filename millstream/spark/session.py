@@ -1,0 +1,103 @@
+"""The Spark session: every setting in one place, each with its reason."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from millstream.errors import RunError
+
+
+class Setting(NamedTuple):
+    """One Spark setting and why it is so."""
+
+    key: str
+    value: str
+    why: str
+
+
+SETTINGS = (
+    Setting("spark.app.name", "millstream", "what a cluster's pages call it"),
+    Setting("spark.sql.session.timeZone", "UTC", "a time without a zone means UTC, on every machine"),
+    Setting("spark.sql.ansi.enabled", "false", "what fails for a row gives NULL there, and the query lives"),
+    Setting("spark.sql.csv.parser.columnPruning.enabled", "false", "a row is broken or not, whatever a query reads"),
+    Setting("spark.sql.adaptive.enabled", "false", "micro-batches are small: re-planning them does not pay"),
+    Setting("spark.sql.streaming.checkpointFileManagerClass",
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+            "the default one starts a process for every file operation: half of an empty batch's time"),
+    Setting("spark.sql.streaming.stateStore.providerClass",
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+            "state beyond the heap, and the only provider of transformWithState"),
+    Setting("spark.sql.streaming.numRecentProgressUpdates", "10", "progress is counted as it comes, not kept"),
+    Setting("spark.sql.execution.arrow.pyspark.enabled", "true", "rows cross to Python as Arrow, never one by one"),
+    Setting("spark.sql.execution.pythonUDF.arrow.enabled", "true", "the same for functions"),
+    Setting("spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs", "false", "sinks publish files themselves"),
+    Setting("spark.ui.enabled", "false", "it would listen on every interface"),
+    Setting("spark.ui.showConsoleProgress", "false", "the terminal belongs to the user's rows"),
+    Setting("spark.sql.streaming.stopTimeout", "30s", "a query that does not stop is reported, not waited for"),
+)  # fmt: skip
+
+LOCAL_SETTINGS = (
+    Setting("spark.driver.bindAddress", "127.0.0.1", "on one machine nothing listens beyond it"),
+    Setting("spark.driver.host", "127.0.0.1", "on one machine nothing listens beyond it"),
+    Setting("spark.sql.shuffle.partitions", str(os.cpu_count() or 2), "one task per core: more are only overhead"),
+    Setting("spark.driver.memory", f"{max(1, min(8, psutil.virtual_memory().total // 4 // 2**30))}g",
+            "the driver runs everything: a quarter of the machine, 8 GiB at the most"),
+)  # fmt: skip
+
+
+def open_session(
+    master: str = "local[*]", conf: Mapping[str, str] | None = None, log: Path | None = None
+) -> SparkSession:
+    """Start Spark, or join the session that this process already has.
+
+    What the JVM writes to its standard error goes to `log`, if given, so that the terminal stays readable.
+    """
+    settings = (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))
+    builder = SparkSession.builder.master(master)
+    for key, value in {**{s.key: s.value for s in settings}, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    # Executors must run the same Python as the driver, with the same packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        with _jvm_log(log):
+            session = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as problem:
+        raise RunError(_advice(problem, master, log)) from problem
+    session.sparkContext.setLogLevel("WARN")
+    return session
+
+
+def _advice(problem: Exception, master: str, log: Path | None) -> str:
+    if "JAVA_GATEWAY_EXITED" in str(problem) or isinstance(problem, FileNotFoundError):
+        return (
+            "Spark did not start: it needs Java 17 or newer (looked at JAVA_HOME and the PATH).\n"
+            "help: on Debian or Ubuntu, apt-get install openjdk-17-jre-headless"
+            + (f"; details are in {log}" if log else "")
+        )
+    return f"Spark did not start on master '{master}': {problem}"
+
+
+@contextlib.contextmanager
+def _jvm_log(log: Path | None) -> Iterator[None]:
+    """Let a child started inside write its standard error to a file: Spark gives no other way to set it."""
+    if log is None:
+        yield
+        return
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
