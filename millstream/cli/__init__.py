@@ -1,0 +1,1 @@
+"""The command `millstream`: run, shell, explain, bench."""

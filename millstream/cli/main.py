@@ -1,0 +1,43 @@
+"""The command line: one sub-command per file, found by name."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from millstream import __version__
+from millstream.cli import bench, explain, run, shell
+from millstream.errors import MillstreamError
+
+COMMANDS = (run, shell, explain, bench)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of the command and its sub-commands."""
+    top = argparse.ArgumentParser(
+        prog="millstream",
+        description="Continuous SQL over unbounded, unordered streams, on Spark.",
+        epilog="millstream COMMAND --help tells more.",
+    )
+    top.add_argument("--version", action="version", version=f"millstream {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_arguments(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 0 only if all went well."""
+    parsed = parser().parse_args(arguments)
+    try:
+        return int(parsed.command(parsed))
+    except MillstreamError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""SHOW and DESCRIBE: what the catalog holds, as small tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.definitions import Definition, DerivedStream, Query, Sink, Stream, Table
+from millstream.catalog.intervals import spoken
+from millstream.catalog.schema import Schema, type_name
+from millstream.catalog.settings import Settings
+from millstream.language import functions
+from millstream.mill.answers import table_of
+from millstream.mill.running import RunningQuery
+
+
+def kind_of(definition: Definition) -> str:
+    """The word for a definition's kind."""
+    names = {Stream: "stream", DerivedStream: "stream", Table: "table", Sink: "sink", Query: "query"}
+    return names[type(definition)]
+
+
+def headline(title: str, definition: Definition) -> str:
+    """One line on what a name means."""
+    match definition:
+        case Stream():
+            details = [f"from {definition.source}" if definition.source else "without a source"]
+            details.append(_time(definition))
+            for word, value in (
+                ("slack", definition.slack),
+                ("idle after", definition.idle_after),
+                ("keep", definition.keep),
+            ):
+                if value:
+                    details.append(f"{word} {spoken(value)}")
+            return f"stream {title}, {', '.join(details)}"
+        case DerivedStream():
+            return f"stream {title}, derived from {definition.select.reads}" + (
+                f", time stamp {definition.time}" if definition.time else ""
+            )
+        case Table():
+            return f"table {title}, from {definition.source}"
+        case Sink():
+            return f"sink {title}, to {definition.address}"
+        case Query():
+            return f"query {title}, into {definition.sink or 'its own results'}: {' '.join(definition.text.split())}"
+
+
+def columns(schema: Schema) -> pa.Table:
+    """The columns of a relation."""
+    return table_of(
+        ["column", "type", "null"],
+        [(c.name, type_name(c.type), "yes" if c.nullable else "no") for c in schema],
+    )
+
+
+def listing(what: str, catalog: Catalog, settings: Settings, running: Mapping[str, RunningQuery]) -> pa.Table:
+    """The table that SHOW gives."""
+    match what:
+        case "STREAMS":
+            streams: tuple[Stream | DerivedStream, ...] = (*catalog.all(Stream), *catalog.all(DerivedStream))
+            rows = [(d.name, str(d.schema), _time(d) if isinstance(d, Stream) else d.time, _origin(d)) for d in streams]
+            return table_of(["stream", "columns", "time stamp", "from"], rows)
+        case "TABLES":
+            return table_of(
+                ["table", "columns", "from"],
+                [(t.name, str(t.schema), str(t.source)) for t in catalog.all(Table)],
+            )
+        case "SINKS":
+            return table_of(["sink", "to"], [(s.name, str(s.address)) for s in catalog.all(Sink)])
+        case "QUERIES":
+            return table_of(["query", "state", "batches", "rows in", "rows out", "rejected", "text"], _queries(running))
+        case "SETTINGS":
+            return table_of(["setting", "value", "what it does"], list(settings.items()))
+        case "FUNCTIONS":
+            kinds = [(n, k.value) for n in functions.names() if (k := functions.kind(n)) is not None]
+            return table_of(["function", "kind"], kinds)
+    raise ValueError(what)
+
+
+def _queries(running: Mapping[str, RunningQuery]) -> list[tuple[object, ...]]:
+    return [
+        (
+            q.name,
+            q.state if not q.failure else f"failed: {q.failure}",
+            q.counts.batches,
+            q.counts.rows_in,
+            q.counts.rows_out,
+            sum(q.counts.rejected.values()),
+            " ".join(q.definition.text.split()),
+        )
+        for q in running.values()
+    ]
+
+
+def _time(stream: Stream) -> str:
+    return f"{stream.time_stamp.value} time stamp" + (f" {stream.time}" if stream.time else "")
+
+
+def _origin(relation: Stream | DerivedStream) -> str:
+    if isinstance(relation, DerivedStream):
+        return f"derived from {relation.select.reads}"
+    return str(relation.source) if relation.source else "no source"

@@ -1,0 +1,85 @@
+"""Where a mill keeps what must outlive it: checkpoints, the logs of pushed rows, stored tables."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import tempfile
+import uuid
+from pathlib import Path
+from typing import IO
+
+from millstream.catalog.definitions import Query
+from millstream.errors import RunError
+from millstream.spark.sinks import QueryPlace
+
+
+class Home:
+    """A folder that one process at a time may use; a temporary one if none is given."""
+
+    def __init__(self, root: Path | str | None = None) -> None:
+        self.temporary = root is None
+        self.root = Path(tempfile.mkdtemp(prefix="millstream-") if root is None else root).absolute()
+        self.root.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(self.root)
+
+    @property
+    def spark_log(self) -> Path:
+        """What Spark itself has to say."""
+        return self.root / "spark.log"
+
+    def log_of(self, stream: str) -> Path:
+        """Where the rows that producers push to a stream are landed."""
+        return self.root / "logs" / stream.lower()
+
+    def table_folder(self, table: str) -> Path:
+        """Where the rows of a stored table are."""
+        return self.root / "tables" / table.lower()
+
+    def query_place(self, query: Query, sources: list[str]) -> QueryPlace:
+        """The folder of a query; what it has read so far is only good for the same sources."""
+        folder = self.root / "queries" / query.name.lower()
+        file = folder / "query.json"
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            record = {"id": uuid.uuid4().hex[:12], "sources": sources, "text": query.text}
+            new = file.with_suffix(".new")
+            new.write_text(json.dumps(record, indent=1))
+            new.replace(file)
+            return QueryPlace(folder, record["id"], fresh=True)  # type: ignore[arg-type]
+        record = json.loads(file.read_text())
+        if record["sources"] != sources:
+            raise RunError(
+                f"the checkpoint of query {query.name} belongs to other sources: it has read "
+                f"{', '.join(map(str, record['sources']))}, and now it would read {', '.join(sources)}\n"
+                f"help: give the query another name, or remove {folder} to start from the beginning"
+            )
+        return QueryPlace(folder, str(record["id"]), fresh=not (folder / "checkpoint" / "offsets").exists())
+
+    def forget_query(self, name: str) -> None:
+        """Remove what a dropped query had kept: a new one of that name begins anew."""
+        shutil.rmtree(self.root / "queries" / name.lower(), ignore_errors=True)
+
+    def close(self, keep_log: bool = False) -> None:
+        """Let go of the folder; a temporary one is removed, but for Spark's log if that is wanted."""
+        self._lock.close()
+        if not self.temporary:
+            return
+        for entry in self.root.iterdir():
+            if not (keep_log and entry == self.spark_log):
+                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+        if not keep_log:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _lock(root: Path) -> IO[str]:
+    file = (root / "lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise RunError(
+            f"another process uses the checkpoint folder {root}\nhelp: stop it first, or give another --checkpoint"
+        ) from None
+    return file

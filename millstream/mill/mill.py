@@ -1,0 +1,398 @@
+"""The mill: carries out statements against one catalog and one Spark session."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import singledispatchmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.csv
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from millstream.catalog.address import FILE_KINDS, Address
+from millstream.catalog.catalog import STDOUT, Catalog
+from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table
+from millstream.catalog.options import SOURCE_OPTIONS, read_options
+from millstream.catalog.schema import Column, Schema, sql_type
+from millstream.catalog.settings import Settings
+from millstream.errors import MillstreamError, RunError, suggest
+from millstream.language.bind import (
+    Assignment,
+    Bound,
+    Define,
+    Description,
+    Listing,
+    Plan,
+    Removal,
+    Rows,
+    Start,
+    Store,
+    bind,
+)
+from millstream.language.parser import statements
+from millstream.language.trial import pretend
+from millstream.mill import describe
+from millstream.mill.answers import Answer
+from millstream.mill.home import Home
+from millstream.mill.results import Results
+from millstream.mill.running import RunningQuery
+from millstream.plan.algebra import Node, RejectedScan, Scan
+from millstream.plan.build import build
+from millstream.plan.explain import explain
+from millstream.plan.passes import apply_passes
+from millstream.spark.failures import SPARK_ERRORS, explain_failure
+from millstream.spark.host import Host
+from millstream.spark.lowering import lower
+from millstream.spark.paths import absolute
+from millstream.spark.progress import ProgressListener
+from millstream.spark.query import start
+from millstream.spark.session import open_session
+from millstream.spark.tcp_listener import TcpListener
+
+Display = Callable[[str, pa.Table], None]
+"""Shows the rows that a query sends to the terminal."""
+
+KEPT = Sink("results", Address("memory", ""))
+"""Where the rows of a CREATE QUERY go."""
+
+
+def print_rows(name: str, table: pa.Table) -> None:
+    """Show rows as lines of CSV."""
+    pa.csv.write_csv(table, sys.stdout.buffer)
+    sys.stdout.flush()
+
+
+def connect(
+    checkpoint: Path | str | None = None,
+    *,
+    master: str = "local[*]",
+    base: Path | str = ".",
+    once: bool = False,
+    conf: Mapping[str, str] | None = None,
+    display: Display = print_rows,
+) -> Mill:
+    """Open a mill.
+
+    `checkpoint` is the folder that carries queries across restarts (None: a temporary one), `base` the folder
+    that relative addresses start from. With `once`, queries end when they have read what is there.
+    """
+    return Mill(checkpoint, master=master, base=base, once=once, conf=conf, display=display)
+
+
+class Mill:
+    """One catalog, one Spark session, and the queries that run. Use it as a context manager, or call `close`."""
+
+    def __init__(
+        self,
+        checkpoint: Path | str | None = None,
+        *,
+        master: str = "local[*]",
+        base: Path | str = ".",
+        once: bool = False,
+        conf: Mapping[str, str] | None = None,
+        display: Display = print_rows,
+    ) -> None:
+        self.catalog = Catalog()
+        self.settings = Settings()
+        self.home = Home(checkpoint)
+        self.once = once
+        self._base = Path(base).absolute()
+        self._master = master
+        self._conf = conf
+        self._display = display
+        self._id = uuid.uuid4().hex[:8]
+        self._selects = itertools.count(1)
+        self._runs = itertools.count(1)
+        self._queries: dict[str, RunningQuery] = {}
+        self._listeners: dict[str, TcpListener] = {}
+        self._spark: SparkSession | None = None
+        self._progress: ProgressListener | None = None
+        self._opening = threading.Lock()
+        self._closed = False
+
+    # -- for users -----------------------------------------------------------------------------------------
+
+    def execute(self, text: str) -> list[Answer]:
+        """Carry out every statement of a text, in order. Nothing is done if one of them is wrong."""
+        self.check(text)
+        return list(self.answers(text))
+
+    def answers(self, text: str, base: Path | str | None = None) -> Iterator[Answer]:
+        """Carry out the statements of a text one by one, giving each answer when it is there.
+
+        Relative addresses in it start from `base`, or from the connection's own folder.
+        """
+        if self._closed:
+            raise MillstreamError("this connection is closed")
+        for statement in statements(text):
+            bound = bind(statement, self.catalog)
+            if base is not None and isinstance(bound, Define):
+                bound = replace(bound, definition=_anchored(bound.definition, Path(base).absolute()))
+            yield self._do(bound)
+
+    def check(self, text: str) -> list[Bound]:
+        """Parse and bind a text without doing anything; a mistake is raised as it would be on `execute`."""
+        trial = deepcopy(self.catalog)
+        checked = []
+        for statement in statements(text):
+            bound = bind(statement, trial)
+            pretend(bound, trial)
+            checked.append(bound)
+        return checked
+
+    def query(self, name: str) -> RunningQuery:
+        """The running query of that name."""
+        found = self._queries.get(name.lower())
+        if found is None:
+            raise RunError(f"no query '{name}' runs: {suggest(name, [q.name for q in self.queries]) or 'none does'}")
+        return found
+
+    @property
+    def queries(self) -> tuple[RunningQuery, ...]:
+        """All queries of this connection, also those that have ended."""
+        return tuple(self._queries.values())
+
+    @property
+    def listeners(self) -> Mapping[str, TcpListener]:
+        """The streams that listen for producers."""
+        return self._listeners
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session, started when it is first needed."""
+        with self._opening:
+            if self._spark is None:
+                self._spark = open_session(self._master, self._conf, self.home.spark_log)
+                self._progress = ProgressListener(self._spark)
+            return self._spark
+
+    def explain(self, select: Select) -> str:
+        """How a SELECT would run."""
+        return explain(self._plan(select, self.catalog))
+
+    def wait(self) -> None:
+        """Wait for all queries to end; the failures of all of them are raised together."""
+        failures = []
+        for query in self.queries:
+            try:
+                query.wait()
+            except RunError as problem:
+                failures.append(str(problem))
+        if failures:
+            raise RunError("\n".join(failures))
+
+    def close(self) -> None:
+        """Stop all queries and listeners. The Spark session stays for others in this process."""
+        if self._closed:
+            return
+        self._closed = True
+        failed = any(q.failure for q in self.queries)
+        for query in self.queries:
+            with contextlib.suppress(*SPARK_ERRORS, RunError):
+                query.stop()
+        for listener in self._listeners.values():
+            listener.stop()
+        if self._spark is not None and self._progress is not None:
+            self._spark.streams.removeListener(self._progress)
+        self.home.close(keep_log=failed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- one method per kind of bound statement ------------------------------------------------------------
+
+    @singledispatchmethod
+    def _do(self, bound: Bound) -> Answer:
+        raise NotImplementedError(type(bound).__name__)
+
+    @_do.register
+    def _define(self, bound: Define) -> Answer:
+        definition = bound.definition
+        if bound.known:
+            return Answer(f"{definition.name} is already there")
+        note = self._listen(definition) if isinstance(definition, Stream) else ""
+        self.catalog.add(definition)
+        return Answer(f"created {describe.kind_of(definition)} {definition.name}{note}")
+
+    @_do.register
+    def _store(self, bound: Store) -> Answer:
+        if bound.known:
+            return Answer(f"{bound.name} is already there")
+        folder = self.home.table_folder(bound.name)
+        frame = self._frame(bound.select)
+        try:
+            frame.write.mode("overwrite").parquet(str(folder))
+        except SPARK_ERRORS as problem:
+            raise RunError(f"table {bound.name} could not be made: {explain_failure(problem)}") from problem
+        schema = Schema(Column(f.name, sql_type(f.dataType.simpleString())) for f in frame.schema)
+        self.catalog.add(Table(bound.name, schema, Address("parquet", str(folder))))
+        return Answer(f"created table {bound.name}")
+
+    @_do.register
+    def _start(self, bound: Start) -> Answer:
+        if bound.query.select.bounded:
+            raise RunError(
+                f"query {bound.query.name} reads tables only, so it has nothing to wait for\n"
+                "help: a persistent query reads a stream; for the rows of a table use SELECT or CREATE TABLE ... AS"
+            )
+        running = self._run(bound.query)
+        return Answer(f"started query {running.name}", query=running)
+
+    @_do.register
+    def _rows(self, bound: Rows) -> Answer:
+        if bound.select.bounded:
+            try:
+                table = self._frame(bound.select).toArrow()
+            except SPARK_ERRORS as problem:
+                raise RunError(explain_failure(problem)) from problem
+            return Answer(f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}", table=table)
+        name = f"select_{next(self._selects)}"
+        running = self._run(Query(name, bound.select, STDOUT.name, bound.text))
+        return Answer(f"started {name}", query=running)
+
+    @_do.register
+    def _explain(self, bound: Plan) -> Answer:
+        return Answer("plan", text=self.explain(bound.select))
+
+    @_do.register
+    def _listing(self, bound: Listing) -> Answer:
+        table = describe.listing(bound.what, self.catalog, self.settings, self._queries)
+        return Answer(f"{table.num_rows} {bound.what.lower()}" if table.num_rows != 1 else "1 row", table=table)
+
+    @_do.register
+    def _description(self, bound: Description) -> Answer:
+        return Answer(describe.headline(bound.title, bound.definition), table=describe.columns(bound.schema))
+
+    @_do.register
+    def _removal(self, bound: Removal) -> Answer:
+        definition = bound.definition
+        if definition is None:
+            return Answer(f"there is no {bound.kind.lower()} {bound.name}")
+        if isinstance(definition, Query):
+            running = self._queries.pop(definition.name.lower(), None)
+            if running:
+                running.stop()
+            self.home.forget_query(definition.name)
+        if isinstance(definition, Stream) and (listener := self._listeners.pop(definition.name.lower(), None)):
+            listener.stop()
+        self.catalog.remove(definition)
+        return Answer(f"dropped {bound.kind.lower()} {definition.name}")
+
+    @_do.register
+    def _assignment(self, bound: Assignment) -> Answer:
+        self.settings.assign(bound.name, bound.value)
+        return Answer(f"{bound.name} is now {bound.value}")
+
+    # -- running -------------------------------------------------------------------------------------------
+
+    def _plan(self, select: Select, catalog: Catalog) -> Node:
+        return apply_passes(build(select), catalog)
+
+    def _host(self) -> Host:
+        return Host(self.spark, self._base, self.home.log_of)
+
+    def _frame(self, select: Select) -> DataFrame:
+        try:
+            return lower(self._plan(select, self.catalog), self._host())
+        except AnalysisException as problem:
+            raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
+
+    def _run(self, query: Query) -> RunningQuery:
+        plan = self._plan(query.select, self.catalog)
+        sink = (self.catalog.sink(query.sink) if query.sink else None) or KEPT
+        self._check_single_writer(sink, query)
+        host = self._host()
+        assert self._progress is not None  # noqa: S101  (opened with the session)
+        try:
+            schema = to_arrow_schema(lower(plan, host).schema, timezone="UTC")
+            results = Results(schema, self.settings.results_kept) if sink.address.kind == "memory" else None
+            label = f"{self._id}.{query.name}.{next(self._runs)}"
+            counts = self._progress.follow(label)
+
+            def deliver(table: pa.Table) -> None:
+                if results is not None:
+                    results.add(table)
+                else:
+                    self._display(query.name, table)
+
+            handle = start(
+                host,
+                plan,
+                sink,
+                self.home.query_place(query, sources_of(plan)),
+                deliver,
+                counts,
+                name=label,
+                once=self.once,
+                trigger=self.settings.trigger_interval,
+            )
+        except AnalysisException as problem:
+            raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem
+        running = RunningQuery(query, handle, counts, results)
+        self._queries[query.name.lower()] = running
+        self.catalog.add(query)
+        return running
+
+    def _check_single_writer(self, sink: Sink, query: Query) -> None:
+        suffix = Path(sink.address.rest).suffix
+        others = [q for q in self.catalog.users(sink) if q != query.name]
+        if sink.address.kind in {"csv", "json"} and suffix and others:
+            raise RunError(
+                f"sink {sink.name} is the single file {sink.address.rest}, and query {others[0]} already writes it\n"
+                f"help: use a folder, as '{sink.address.kind}:{Path(sink.address.rest).with_suffix('')}'"
+            )
+
+    def _listen(self, stream: Stream) -> str:
+        """Open the port of a pushed stream. A run over what is there does not listen: it reads the log."""
+        if stream.source is None or stream.source.kind != "tcp" or self.once:
+            return ""
+        options = read_options(stream.options, SOURCE_OPTIONS["tcp"], "tcp")
+        listener = TcpListener(str(options["host"]), int(stream.source.rest), self.home.log_of(stream.name))
+        listener.start()
+        self._listeners[stream.name.lower()] = listener
+        kept = (
+            "; its rows are kept only while this runs, unless a checkpoint folder is given"
+            if self.home.temporary
+            else ""
+        )
+        return f", listening on {listener.host}:{listener.port}{kept}"
+
+
+def _anchored(definition: Definition, base: Path) -> Definition:
+    """The definition with a relative address made absolute."""
+    match definition:
+        case Stream(source=Address() as source) if source.kind in FILE_KINDS:
+            return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
+        case Table(source=source):
+            return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
+        case Sink(address=address) if address.kind in FILE_KINDS:
+            return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
+    return definition
+
+
+def sources_of(plan: Node) -> list[str]:
+    """The sources that a plan reads, in order: what a checkpoint is good for."""
+    found = []
+    node: object = plan
+    while isinstance(node, Node):
+        if isinstance(node, Scan | RejectedScan):
+            found.append(f"{node.stream.name} {node.stream.source}".lower() if node.stream.source else node.stream.name)
+        node = getattr(node, "below", None)
+    return found

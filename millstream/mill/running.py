@@ -1,0 +1,122 @@
+"""A query that runs: its counts, its results, and how to stop it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.definitions import Query
+from millstream.errors import RunError
+from millstream.mill.results import Results
+from millstream.spark.failures import explain_failure
+from millstream.spark.progress import Counts
+
+LAST_WORD_SECONDS = 10.0
+"""How long to wait for Spark's last events on a query that has ended: they come a moment later."""
+
+
+class RunningQuery:
+    """A persistent query. As a context manager it stops at the end of the block."""
+
+    def __init__(self, query: Query, handle: StreamingQuery, counts: Counts, results: Results | None) -> None:
+        self.definition = query
+        self.counts = counts
+        self._handle = handle
+        self._results = results
+
+    @property
+    def name(self) -> str:
+        """Its name in SHOW QUERIES."""
+        return self.definition.name
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it still runs."""
+        return bool(self._handle.isActive)
+
+    @property
+    def failure(self) -> str | None:
+        """Why it ended, if it failed."""
+        problem = self._handle.exception()
+        return explain_failure(problem) if problem else None
+
+    @property
+    def state(self) -> str:
+        """In one word: running, failed or ended."""
+        return "running" if self.is_active else "failed" if self.failure else "ended"
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has ended; False if it has not in `timeout` seconds. A failure is raised."""
+        try:
+            ended = (
+                self._handle.awaitTermination() if timeout is None else self._handle.awaitTermination(timeout)  # type: ignore[arg-type]
+            )
+        except StreamingQueryException as problem:
+            self._finish()
+            raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem
+        if ended is False:
+            return False
+        self._finish()
+        return True
+
+    def process_available(self) -> None:
+        """Wait until everything that its sources hold now has been processed."""
+        try:
+            self._handle.processAllAvailable()
+        except StreamingQueryException as problem:
+            raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem
+
+    def stop(self) -> None:
+        """Stop it; what it has read so far stays counted in its checkpoint."""
+        self._handle.stop()
+        self._finish()
+
+    def to_arrow(self) -> pa.Table:
+        """The result rows kept so far."""
+        return self._kept().table()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The result rows kept so far."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def subscribe(self, timeout: float | None = None) -> Iterator[pa.Table]:
+        """The kept batches and then new ones as they come; ends with the query, or after `timeout` idle seconds."""
+        return self._kept().subscribe(timeout)
+
+    @property
+    def dropped(self) -> int:
+        """How many result rows were let go because more came than SET results_kept allows."""
+        return self._results.dropped if self._results else 0
+
+    def _kept(self) -> Results:
+        if self._results is None:
+            raise RunError(
+                f"query {self.name} feeds the sink {self.definition.sink} and keeps no rows\n"
+                "help: read the sink, or use CREATE QUERY name AS SELECT ..."
+            )
+        return self._results
+
+    def _finish(self) -> None:
+        self.counts.ended.wait(LAST_WORD_SECONDS)
+        if self._results:
+            self._results.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(RunError):
+            self.stop()
+
+    def __repr__(self) -> str:
+        return f"<query {self.name}: {self.state}, {self.counts.rows_in} rows in, {self.counts.rows_out} rows out>"
