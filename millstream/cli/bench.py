@@ -41,7 +41,7 @@ def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload)
     parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
     parser.add_argument("--repeat", type=_at_least(1), default=5, metavar="N", help="timed runs (%(default)s)")
     parser.add_argument(
-        "--warm-up", type=_at_least(0), default=3, metavar="N", help="untimed runs before them (%(default)s)"
+        "--warm-up", type=_at_least(0), default=5, metavar="N", help="untimed runs before them (%(default)s)"
     )
     parser.add_argument(
         "--data",

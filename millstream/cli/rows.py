@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 import threading
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
-import pyarrow.csv
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from millstream.mill.text import cell, csv_text, plain
 
 TABLE_ROWS = 50
 """How many rows of one batch a terminal shows; the rest is counted."""
@@ -57,12 +55,8 @@ class RowPrinter:
             self._out.write(json.dumps({"query": name, "row": row}, default=plain) + "\n")
 
     def _show_csv(self, name: str, table: pa.Table) -> None:
-        flat = pa.Table.from_arrays([_flat(table.column(n)) for n in table.column_names], names=table.column_names)
-        options = pyarrow.csv.WriteOptions(include_header=name not in self._headed, quoting_style="needed")
+        self._out.write(csv_text(table, header=name not in self._headed))
         self._headed.add(name)
-        sink = pa.BufferOutputStream()
-        pyarrow.csv.write_csv(flat, sink, options)
-        self._out.write(sink.getvalue().to_pybytes().decode())
 
 
 def rich_table(title: str, table: pa.Table, limit: int = TABLE_ROWS) -> Table:
@@ -78,40 +72,5 @@ def rich_table(title: str, table: pa.Table, limit: int = TABLE_ROWS) -> Table:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
         view.add_column(field.name, justify="right" if number else "left", overflow="fold")
     for row in table.slice(0, limit).to_pylist():
-        view.add_row(*[Text("NULL", style="dim") if v is None else Text(_cell(v) or "") for v in row.values()])
+        view.add_row(*[Text("NULL", style="dim") if v is None else Text(cell(v) or "") for v in row.values()])
     return view
-
-
-def plain(value: object) -> object:
-    """A value in JSON's terms."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=None).isoformat()
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal | timedelta):
-        return str(value)
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return str(value)
-
-
-def _flat(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """A column that CSV can hold."""
-    if not _odd(column.type):
-        return column
-    return pa.chunked_array([pa.array([_cell(v) for v in column.to_pylist()], pa.string())])
-
-
-def _odd(type_: pa.DataType) -> bool:
-    tests = (pa.types.is_nested, pa.types.is_timestamp, pa.types.is_duration, pa.types.is_binary)
-    return any(test(type_) for test in tests)
-
-
-def _cell(value: object) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, list | dict | tuple):
-        return json.dumps(value, default=plain)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(plain(value)) if isinstance(value, datetime | date | bytes | timedelta) else str(value)

@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from millstream.cli.progress import Progress
     from millstream.cli.rows import RowPrinter
     from millstream.cli.summary import summarize
+    from millstream.language.bind import Rows, Start, Store
     from millstream.mill import connect
 
     text = read_script(arguments.script)
@@ -51,9 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
         conf=conf,
         display=printer.show,
     ) as mill:
-        mill.check(text)
+        bound = mill.check(text)
         started = time.monotonic()
-        with _stop_signals() as stopping, progress.of(mill):
+        with progress.of(mill), contextlib.ExitStack() as stack:
+            if any(isinstance(b, Rows | Start | Store) for b in bound):
+                _ = mill.spark  # first, because PySpark sets a handler of its own for Ctrl-C
+            stopping = stack.enter_context(_stop_signals())
             for answer in mill.answers(text):
                 if answer.table is not None:
                     printer.table(answer.message, answer.table)

@@ -11,8 +11,8 @@ from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import functions
 from millstream.language.literals import SPECIAL_TIMES, stands_for
-from millstream.language.spark_dialect import SparkFaithful
 from millstream.language.types import infer
+from millstream.language.written import written
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def check(expression: exp.Expr, columns: Mapping[str, SqlType]) -> list[Mistake]
     >>> from sqlglot import parse_one
     >>> from millstream.catalog.schema import sql_type
     >>> columns = {"name": sql_type("string"), "price": sql_type("int")}
-    >>> for mistake in check(parse_one("name > price", dialect=SparkFaithful), columns):
+    >>> for mistake in check(parse_one("name > price", dialect="spark"), columns):
     ...     print(mistake.message, "->", mistake.hint)
     cannot compare STRING with INT -> write CAST(name AS INT)
     """
@@ -126,7 +126,7 @@ def _type(node: exp.Expr | None) -> SqlType:
 
 
 def _sql(node: exp.Expr) -> str:
-    return str(node.sql(dialect=SparkFaithful))
+    return written(node)
 
 
 def _text(node: exp.Expr) -> str | None:

@@ -7,6 +7,7 @@ import json
 import shutil
 import tempfile
 import uuid
+import weakref
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,10 @@ class Home:
         self.root = Path(tempfile.mkdtemp(prefix="millstream-") if root is None else root).absolute()
         self.root.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(self.root)
+        # For those who forget to close: a temporary folder goes when the process does.
+        self._cleaning = weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
+        if not self.temporary:
+            self._cleaning.detach()
 
     @property
     def spark_log(self) -> Path:
@@ -64,13 +69,11 @@ class Home:
     def close(self, keep_log: bool = False) -> None:
         """Let go of the folder; a temporary one is removed, but for Spark's log if that is wanted."""
         self._lock.close()
-        if not self.temporary:
-            return
-        for entry in self.root.iterdir():
-            if not (keep_log and entry == self.spark_log):
-                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
-        if not keep_log:
-            shutil.rmtree(self.root, ignore_errors=True)
+        if keep_log and self._cleaning.detach():
+            for entry in self.root.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+        self._cleaning()
 
 
 def _lock(root: Path) -> IO[str]:

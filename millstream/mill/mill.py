@@ -16,7 +16,6 @@ from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
-import pyarrow.csv
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -48,6 +47,7 @@ from millstream.mill.answers import Answer
 from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
+from millstream.mill.text import csv_text
 from millstream.plan.algebra import Node, RejectedScan, Scan
 from millstream.plan.build import build
 from millstream.plan.explain import explain
@@ -70,7 +70,7 @@ KEPT = Sink("results", Address("memory", ""))
 
 def print_rows(name: str, table: pa.Table) -> None:
     """Show rows as lines of CSV."""
-    pa.csv.write_csv(table, sys.stdout.buffer)
+    sys.stdout.write(csv_text(table))
     sys.stdout.flush()
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.definitions import Item, Stream, Table
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
-from millstream.language.dialect import Esl
+from millstream.language.written import written
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Filter(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return f"Filter {text(self.predicate)}"
+        return f"Filter {written(self.predicate)}"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Sort(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return "Sort " + ", ".join(text(t) for t in self.terms)
+        return "Sort " + ", ".join(written(t) for t in self.terms)
 
 
 @dataclass(frozen=True)
@@ -157,20 +157,6 @@ class Limit(Node):
         return " ".join(p for p in parts if p)
 
 
-def text(expression: exp.Expression) -> str:
-    """An expression as a user would write it.
-
-    >>> from sqlglot import parse_one
-    >>> text(parse_one("`price` > 1000 AND NOT `a` IS NULL", dialect="spark"))
-    'price > 1000 AND NOT a IS NULL'
-    """
-    bare = expression.copy()
-    for identifier in bare.find_all(exp.Identifier):
-        if identifier.name.isidentifier():
-            identifier.set("quoted", False)
-    return str(bare.sql(dialect=Esl))
-
-
 def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
     """The plan with a step applied to every node, inputs first."""
     below = getattr(node, "below", None)
@@ -180,8 +166,8 @@ def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
 
 
 def _item(item: Item) -> str:
-    written = text(item.expression)
-    return written if written == item.name else f"{written} AS {item.name}"
+    expression = written(item.expression)
+    return expression if expression == item.name else f"{expression} AS {item.name}"
 
 
 def _time(stream: Stream) -> str:

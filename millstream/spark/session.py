@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -73,6 +74,9 @@ def open_session(
     except (PySparkException, OSError, RuntimeError) as problem:
         raise RunError(_advice(problem, master, log)) from problem
     session.sparkContext.setLogLevel("WARN")
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark would print each error, with its stack, besides raising it.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return session
 
 

@@ -1,0 +1,132 @@
+"""`millstream run` and `explain` as a user meets them: exit codes, streams, messages."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from millstream.cli.main import main
+
+COMMAND = [sys.executable, "-m", "millstream.cli.main"]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "in.csv").write_text("id,name\n1,ann\n2,bob\nx,cat\n")
+    path = tmp_path / "x.esl"
+    path.write_text("""
+        CREATE STREAM s (id INT, name STRING) SOURCE 'csv:in.csv';
+        CREATE STREAM big AS SELECT id, upper(name) AS name FROM s WHERE id > 1;
+        CREATE SINK o TO 'csv:out/big.csv';
+        INSERT INTO o SELECT * FROM big;
+        SELECT id + 1 AS next FROM s;
+        SHOW SINKS;
+    """)
+    return path
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=200)
+
+
+@pytest.mark.spark
+def test_run_once(script: Path) -> None:
+    done = run("run", script, "--once")
+    assert done.returncode == 0, done.stderr
+    assert "next\n2\n3\n" in done.stdout
+    assert "o,csv:out/big.csv" in done.stdout
+    assert (script.parent / "out" / "big.csv").read_text() == "id,name\n2,BOB\n"
+    assert "o: ended, 3 rows in, 1 rows out, 1 rejected, 1 batches" in done.stderr
+    assert "s: 1 row did not parse; see s.REJECTED" in done.stderr
+
+
+@pytest.mark.spark
+def test_a_failing_query_gives_a_clear_message_and_exit_code_1(script: Path) -> None:
+    (script.parent / "y.esl").write_text("""
+        CREATE STREAM s (id INT, name STRING) SOURCE 'csv:in.csv';
+        CREATE SINK o TO 'csv:out/ok.csv';
+        INSERT INTO o SELECT id FROM s;
+        SELECT raise_error('out of cheese') AS x FROM s;
+    """)
+    done = run("run", script.parent / "y.esl", "--once", "--json", "--checkpoint", script.parent / "ck")
+    assert done.returncode == 1
+    assert "error: query select_1 failed:" in done.stderr
+    assert "out of cheese" in done.stderr
+    assert "help: Spark's own log is" in done.stderr
+    assert (script.parent / "out" / "ok.csv").read_text() == "id\n1\n2\n"
+    summary = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith('{"seconds"'))
+    assert {q["query"]: q["state"] for q in summary["queries"]} == {"o": "ended", "select_1": "failed"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_live_run_stops_cleanly_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "x.esl").write_text(
+        "CREATE STREAM t (n BIGINT) SOURCE 'rate:20'; CREATE SINK o TO 'csv:out'; INSERT INTO o SELECT n FROM t;"
+    )
+    process = subprocess.Popen([*COMMAND, "run", tmp_path / "x.esl"], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "out").glob("*.csv")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "stopping" in errors
+    assert "o: ended" in errors
+
+
+def test_a_mistake_is_told_before_spark_starts(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script.write_text(script.read_text() + "SELECT idd FROM s;")
+    assert main(["run", str(script), "--once"]) == 1
+    assert "error in SELECT: no column 'idd' in s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.esl"], "there is no script nowhere.esl"),
+        (["run", "."], ". is a folder, not a script"),
+        (["explain", "nowhere.esl"], "there is no script nowhere.esl"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_bad_conf(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(script), "--conf", "driver.memory=4g"]) == 1
+    assert "help: write --conf spark.driver.memory=4g" in capsys.readouterr().err
+
+
+def test_explain_without_spark(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(script)]) == 0
+    assert "Filter id > 1" in capsys.readouterr().out
+    assert main(["explain", str(script), "o", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["query"] == "o"
+    assert plan["plan"][-1].strip().startswith("└─ Scan stream s from csv:in.csv")
+    assert main(["explain", str(script), "oo"]) == 1
+
+
+def test_explain_loads_no_spark(script: Path) -> None:
+    code = f"""import sys
+from millstream.cli.main import main
+main(['explain', {str(script)!r}])
+print('pyspark' in sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["shell"], ["explain"], ["bench"]])
+def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    assert "usage: millstream" in capsys.readouterr().out
