@@ -12,7 +12,7 @@ from millstream.language import functions
 from millstream.language.dialect import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
-from millstream.language.type_checks import check
+from millstream.language.type_checks import Mistake, check, check_condition
 from millstream.language.types import infer
 
 Aliases = Mapping[str, exp.Expression]
@@ -31,25 +31,21 @@ def bind_expression(
     """
     _check_constructs(node, scope, text, clause)
     bound = node.copy().transform(_resolve, scope, text, clause, aliases or {}, copy=False)
-    for problem in check(bound, scope.types):
-        raise TypeMismatch(
-            problem.message, text, span_of(problem.node) or span_of(node), clause=clause, hint=problem.hint
-        )
+    _raise_first(check(bound, scope.types), node, text, clause)
     return bound, infer(bound, scope.types)
 
 
 def bind_predicate(node: exp.Expression, scope: Scope, text: str, clause: str) -> exp.Expression:
     """The condition with every column resolved; it must be true or false."""
-    bound, type_ = bind_expression(node, scope, text, clause)
-    if not type_.is_type("boolean", "unknown", "null"):
-        raise TypeMismatch(
-            f"a condition must be BOOLEAN, and this is {type_.sql(dialect='spark')}",
-            text,
-            span_of(node),
-            clause=clause,
-            hint="compare it with something, as in x > 0",
-        )
+    bound, _ = bind_expression(node, scope, text, clause)
+    _raise_first(check_condition(bound, scope.types, clause), node, text, clause)
     return bound
+
+
+def _raise_first(mistakes: list[Mistake], node: exp.Expression, text: str, clause: str) -> None:
+    for mistake in mistakes:
+        span = span_of(mistake.node) or span_of(node)
+        raise TypeMismatch(mistake.message, text, span, clause=clause, hint=mistake.hint)
 
 
 def _resolve(node: exp.Expression, scope: Scope, text: str, clause: str, aliases: Aliases) -> exp.Expression:

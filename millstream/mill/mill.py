@@ -74,25 +74,13 @@ def print_rows(name: str, table: pa.Table) -> None:
     sys.stdout.flush()
 
 
-def connect(
-    checkpoint: Path | str | None = None,
-    *,
-    master: str = "local[*]",
-    base: Path | str = ".",
-    once: bool = False,
-    conf: Mapping[str, str] | None = None,
-    display: Display = print_rows,
-) -> Mill:
-    """Open a mill.
+class Mill:
+    """One catalog, one Spark session, and the queries that run. Use it as a context manager, or call `close`.
 
     `checkpoint` is the folder that carries queries across restarts (None: a temporary one), `base` the folder
-    that relative addresses start from. With `once`, queries end when they have read what is there.
+    that relative addresses start from. With `once`, queries end when they have read what is there. `conf` holds
+    settings for Spark, and `display` shows the rows that queries send to the terminal.
     """
-    return Mill(checkpoint, master=master, base=base, once=once, conf=conf, display=display)
-
-
-class Mill:
-    """One catalog, one Spark session, and the queries that run. Use it as a context manager, or call `close`."""
 
     def __init__(
         self,
@@ -373,6 +361,10 @@ class Mill:
             else ""
         )
         return f", listening on {listener.host}:{listener.port}{kept}"
+
+
+connect = Mill
+"""Open a mill: `with millstream.connect(...) as mill`."""
 
 
 def _anchored(definition: Definition, base: Path) -> Definition:
