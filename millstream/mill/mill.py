@@ -309,7 +309,8 @@ class Mill:
         host = self._host()
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
-            schema = to_arrow_schema(lower(plan, host).schema, timezone="UTC")
+            frame = lower(plan, host)
+            schema = to_arrow_schema(frame.schema, timezone="UTC")
             results = Results(schema, self.settings.results_kept) if sink.address.kind == "memory" else None
             label = f"{self._id}.{query.name}.{next(self._runs)}"
             counts = self._progress.follow(label)
@@ -322,7 +323,7 @@ class Mill:
 
             handle = start(
                 host,
-                plan,
+                frame,
                 sink,
                 self.home.query_place(query, sources_of(plan)),
                 deliver,

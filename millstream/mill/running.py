@@ -19,7 +19,7 @@ from millstream.spark.failures import explain_failure
 from millstream.spark.progress import Counts
 
 LAST_WORD_SECONDS = 10.0
-"""How long to wait for Spark's last events on a query that has ended: they come a moment later."""
+"""How long to wait for Spark's events on a query that has ended: they come a moment later."""
 
 
 class RunningQuery:
@@ -105,7 +105,7 @@ class RunningQuery:
         return self._results
 
     def _finish(self) -> None:
-        self.counts.ended.wait(LAST_WORD_SECONDS)
+        self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
         if self._results:
             self._results.close()
 

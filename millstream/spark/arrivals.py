@@ -18,16 +18,18 @@ from millstream.spark.rejection import explain_rejections
 RAW = "__raw"
 """The column in which a source puts the text of a row that did not parse; NULL for the others."""
 
-ORIGIN = "__origin"
-"""The column that names the file or producer of a row."""
-
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The rows of a source: the arriving columns, RAW and ORIGIN; `text_format` is None where none can be garbled."""
+    """The rows of a source: the arriving columns and RAW; `text_format` is None where none can be garbled.
+
+    `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
+    a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
+    """
 
     frame: DataFrame
     text_format: str | None
+    origin: SparkColumn
     delimiter: str = ","
 
 
@@ -77,7 +79,7 @@ def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
     frame = arrivals.frame.filter(F.lit(False) if bad is None else bad).select(
         F.coalesce(F.col(RAW), F.to_json(F.struct(*columns))).alias("raw"),
         F.col(RAW).isNotNull().alias("garbled"),
-        F.col(ORIGIN).alias("origin"),
+        arrivals.origin.alias("origin"),
     )
     return frame.mapInArrow(
         explain_rejections(stream.arriving, arrivals.text_format, arrivals.delimiter),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,11 +24,13 @@ class Counts:
     """The totals of one query since it was started, and whether Spark has said its last word on it."""
 
     batches: int = 0
+    last_batch: int = -1
     rows_in: int = 0
     rows_out: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
     ended: threading.Event = field(default_factory=threading.Event)
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def rows_per_second(self) -> float:
@@ -36,17 +38,27 @@ class Counts:
         return self.rows_in / self.busy_seconds if self.busy_seconds else 0.0
 
     def add(self, progress: Any) -> None:
-        """Count one micro-batch."""
-        metrics: Mapping[str, Any] = progress.observedMetrics or {}
-        rows = progress.numInputRows
-        if rows or progress.durationMs.get("addBatch") is not None:
+        """Count one micro-batch, unless it is counted already; Spark also reports while it has nothing to do."""
+        with self._counting:
+            if progress.batchId <= self.last_batch or "addBatch" not in progress.durationMs:
+                return
+            self.last_batch = progress.batchId
             self.batches += 1
-        self.rows_in += rows
-        self.busy_seconds += progress.durationMs.get("triggerExecution", 0) / 1000
-        for name, row in metrics.items():
-            if name.startswith(ARRIVALS):
-                stream = name.removeprefix(ARRIVALS)
-                self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+            self.rows_in += progress.numInputRows
+            self.busy_seconds += progress.durationMs.get("triggerExecution", 0) / 1000
+            metrics: Mapping[str, Any] = progress.observedMetrics or {}
+            for name, row in metrics.items():
+                if name.startswith(ARRIVALS):
+                    stream = name.removeprefix(ARRIVALS)
+                    self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+
+    def finish(self, recent: Sequence[Any], timeout: float) -> None:
+        """Count what an ended query did last. The listener hears of it only a moment later."""
+        done = [p for p in recent if "addBatch" in p.durationMs]
+        if done and done[0].batchId > self.last_batch + 1:
+            self.ended.wait(timeout)  # so many batches that not all are among the recent ones
+        for progress in done:
+            self.add(progress)
 
 
 class ProgressListener(StreamingQueryListener):

@@ -8,16 +8,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink
-from millstream.plan.algebra import Node
 from millstream.spark.host import Host
-from millstream.spark.lowering import lower
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import Deliver, QueryPlace, open_sink
 
 
 def start(
     host: Host,
-    plan: Node,
+    frame: DataFrame,
     sink: Sink,
     place: QueryPlace,
     deliver: Deliver,
@@ -28,7 +26,7 @@ def start(
     trigger: timedelta,
 ) -> StreamingQuery:
     """Start the plan. With `once` it ends by itself when it has read what was there at its start."""
-    writer = lower(plan, host).writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
+    writer = frame.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
     writer = (
         writer.trigger(availableNow=True)
         if once

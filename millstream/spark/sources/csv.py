@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructType
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Schema
 from millstream.errors import RunError
-from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.spark.arrivals import RAW, Arrivals, spark_schema
 from millstream.spark.host import Host
 from millstream.spark.paths import is_local, local_files
 from millstream.spark.sources.files import followed, limited, source_path
@@ -40,9 +40,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     path = source_path(host, stream.source, f"stream {stream.name}")
     schema = _file_schema(path, stream.arriving, options, f"stream {stream.name}").add(RAW, "string")
     reader = limited(host.spark.readStream, options).options(**_file_options(options)).schema(schema)
-    return Arrivals(
-        reader.csv(followed(path)).withColumn(ORIGIN, F.col("_metadata.file_path")), "csv", str(options["delimiter"])
-    )
+    return Arrivals(reader.csv(followed(path)), "csv", F.col("_metadata.file_path"), str(options["delimiter"]))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream, Table
-from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema, with_raw
+from millstream.spark.arrivals import RAW, Arrivals, spark_schema, with_raw
 from millstream.spark.host import Host
 from millstream.spark.sources.files import followed, limited, source_path
 
@@ -21,7 +21,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     reader = (
         limited(host.spark.readStream, options).options(**TEXT_OPTIONS).schema(spark_schema(with_raw(stream.arriving)))
     )
-    return Arrivals(reader.json(followed(path)).withColumn(ORIGIN, F.col("_metadata.file_path")), "json")
+    return Arrivals(reader.json(followed(path)), "json", F.col("_metadata.file_path"))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream, Table
-from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.spark.arrivals import RAW, Arrivals, spark_schema
 from millstream.spark.host import Host
 from millstream.spark.sources.files import followed, limited, source_path
 
@@ -16,7 +16,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
     frame = limited(host.spark.readStream, options).schema(spark_schema(stream.arriving)).parquet(followed(path))
-    return Arrivals(frame.withColumns({RAW: F.lit(None).cast("string"), ORIGIN: F.col("_metadata.file_path")}), None)
+    return Arrivals(frame.withColumn(RAW, F.lit(None).cast("string")), None, F.col("_metadata.file_path"))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

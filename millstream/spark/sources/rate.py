@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream
-from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.spark.arrivals import RAW, Arrivals, spark_schema
 from millstream.spark.host import Host
 
 
@@ -20,4 +20,4 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
         for field in spark_schema(stream.arriving)
     ]
     nothing = F.lit(None).cast("string")
-    return Arrivals(ticks.select(*columns, nothing.alias(RAW), F.lit(str(stream.source)).alias(ORIGIN)), None)
+    return Arrivals(ticks.select(*columns, nothing.alias(RAW)), None, F.lit(str(stream.source)))

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream
 from millstream.spark import log_source
-from millstream.spark.arrivals import ORIGIN, Arrivals, ddl, spark_schema, with_raw
+from millstream.spark.arrivals import Arrivals, ddl, spark_schema, with_raw
 from millstream.spark.host import Host
 from millstream.spark.sources.csv import text_options
 from millstream.spark.sources.json import TEXT_OPTIONS
@@ -22,5 +22,5 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
         parsed = F.from_csv(F.col("value"), ddl(schema), text_options(options))
     else:
         parsed = F.from_json(F.col("value"), spark_schema(schema), TEXT_OPTIONS)
-    frame = lines.select(parsed.alias("row")).select("row.*", F.lit(str(stream.source)).alias(ORIGIN))
-    return Arrivals(frame, str(options["format"]), str(options.get("delimiter", ",")))
+    frame = lines.select(parsed.alias("row")).select("row.*")
+    return Arrivals(frame, str(options["format"]), F.lit(str(stream.source)), str(options.get("delimiter", ",")))

@@ -1,0 +1,59 @@
+"""Engines side by side: warm each up, then take turns, so that a noisy moment hits them all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from millstream.bench.engine import Engine
+from millstream.bench.report import Result
+from millstream.bench.workload import Setting, Size, Workload
+from millstream.errors import RunError
+
+
+def compare(
+    workload: Workload,
+    names: Sequence[str],
+    size: Size,
+    *,
+    root: Path,
+    repeat: int,
+    warm_up: int,
+    say: Callable[[str], None],
+) -> list[Result]:
+    """Run a workload on several engines."""
+    from millstream.spark.session import LOCAL_SETTINGS
+
+    say(f"data: {size.rows:,} rows under {root}")
+    data = workload.prepare(root, size)
+    memory = next(s.value for s in LOCAL_SETTINGS if s.key == "spark.driver.memory")
+    setting = Setting(str(data.absolute()), os.cpu_count() or 1, memory)
+    with contextlib.ExitStack() as stack:
+        engines = [stack.enter_context(Engine(workload.name, name, setting)) for name in names]
+        for engine in engines:
+            engine.ready()
+        counted = {}
+        for engine in engines:
+            counted[engine.name] = engine.result_rows()
+            say(f"{engine.name}: {counted[engine.name]:,} result rows")
+        _check_equal(counted)
+        for engine in engines:
+            for number in range(1, warm_up + 1):
+                say(f"{engine.name}: warm-up {number} of {warm_up}: {engine.run():.2f} s")
+        seconds: dict[str, list[float]] = {name: [] for name in names}
+        for number in range(1, repeat + 1):
+            for engine in engines:
+                seconds[engine.name].append(engine.run())
+                say(f"{engine.name}: run {number} of {repeat}: {seconds[engine.name][-1]:.2f} s")
+        return [
+            Result(workload.name, e.name, size.rows, tuple(seconds[e.name]), counted[e.name], e.peak_bytes)
+            for e in engines
+        ]
+
+
+def _check_equal(counted: dict[str, int]) -> None:
+    if len(set(counted.values())) > 1:
+        told = ", ".join(f"{name} {rows:,}" for name, rows in counted.items())
+        raise RunError(f"the engines disagree on the number of result rows: {told}")

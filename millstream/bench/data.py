@@ -1,0 +1,60 @@
+"""Generated data: made once for each size and seed, then kept for the next run."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+NOTES = ("sale", "return", "gift", "transfer", "test")
+START_MICROS = 1_767_225_600_000_000
+"""2026-01-01: fixed, so that the same seed gives the same rows on every day."""
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+
+def cache_folder() -> Path:
+    """Where data is kept if no folder is asked for."""
+    return Path(tempfile.gettempdir()) / "millstream-bench"
+
+
+def readings(root: Path, *, rows: int, keys: int, seed: int, files: int = 20) -> Path:
+    """The folder of so many rows (ts, k, v, note) in Parquet; a millisecond of time lies between two rows."""
+    folder = root / f"readings-{rows}-rows-{keys}-keys-{files}-files-seed-{seed}"
+    if folder.exists():
+        return folder
+    # Written aside and renamed: a run that was cut off must not leave half of the data to the next one.
+    staging = root / f".{folder.name}-{uuid.uuid4().hex[:8]}"
+    staging.mkdir(parents=True)
+    try:
+        bounds = [rows * i // files for i in range(files + 1)]
+        for number in range(files):
+            table = reading_rows(bounds[number], bounds[number + 1], keys=keys, seed=seed)
+            pq.write_table(table, staging / f"part-{number:03d}.parquet")
+        staging.rename(folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return folder
+
+
+def reading_rows(first: int, last: int, *, keys: int, seed: int) -> pa.Table:
+    """The rows from number `first` up to, not including, `last`.
+
+    >>> reading_rows(0, 3, keys=10, seed=1) == reading_rows(0, 3, keys=10, seed=1)
+    True
+    """
+    random = np.random.default_rng((seed, first))
+    count = last - first
+    return pa.table(
+        {
+            "ts": pa.array(START_MICROS + 1000 * np.arange(first, last), pa.int64()).cast(_TIME),
+            "k": pa.array(random.integers(0, keys, count, dtype=np.int32)),
+            "v": pa.array(np.round(random.gamma(2.0, 25.0, count), 2)),
+            "note": pa.array(np.array(NOTES)[random.integers(0, len(NOTES), count)], pa.string()),
+        }
+    )

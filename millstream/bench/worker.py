@@ -1,0 +1,66 @@
+"""The process in which one engine runs: takes requests as lines of JSON, and answers each with one line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from millstream.bench.workload import Job, Setting, Workload
+from millstream.errors import MillstreamError
+
+
+def main(workload: str, engine: str, setting: str) -> int:
+    """Serve until standard input ends, so that no worker outlives the one who asked for it."""
+    # Whatever the engine prints must not come between the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**values: Any) -> None:
+        answers.write(json.dumps(values) + "\n")
+        answers.flush()
+
+    job: Job | None = None
+    try:
+        found: Workload = importlib.import_module(f"millstream.bench.{workload}").WORKLOAD
+        job = found.engines[engine](Setting(**json.loads(setting)))
+        answer(ready=True)
+        for line in sys.stdin:
+            answer(**_do(job, line.strip()))
+    except MillstreamError as problem:
+        answer(error=str(problem))
+        return 1
+    except Exception as problem:
+        traceback.print_exc()
+        answer(error=f"{type(problem).__name__}: {problem}")
+        return 1
+    finally:
+        if job is not None:
+            job.close()
+    return 0
+
+
+def _do(job: Job, request: str) -> dict[str, Any]:
+    if request == "run":
+        return {"seconds": job.run()}
+    if request == "results":
+        with tempfile.TemporaryDirectory(prefix="bench-results-") as place:
+            folder = Path(place) / "rows"
+            job.write_results(folder)
+            return {"rows": _count(folder)}
+    raise ValueError(f"no request '{request}'")
+
+
+def _count(folder: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(file).num_rows for file in folder.glob("[!._]*.parquet"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

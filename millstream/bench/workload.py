@@ -1,0 +1,70 @@
+"""What a workload is: its data, and the same job written for each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from millstream.errors import SettingError, suggest
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much data a run takes."""
+
+    rows: int
+    keys: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every engine is given alike, so that the comparison is one of engines only."""
+
+    data: str
+    cores: int
+    memory: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The setting in JSON's terms, for the way to a worker."""
+        return asdict(self)
+
+
+class Job(Protocol):
+    """A workload in the hands of one engine, in a process of its own."""
+
+    def run(self) -> float:
+        """Do the whole job once, from nothing, and say how many seconds it took."""
+        ...
+
+    def write_results(self, folder: Path) -> None:
+        """Do the same once more, untimed, and keep the result rows as Parquet in a new folder."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the engine."""
+        ...
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A benchmark; `engines` says how each engine is given the job, and the first is the one that is judged."""
+
+    name: str
+    what: str
+    prepare: Callable[[Path, Size], Path]
+    engines: Mapping[str, Callable[[Setting], Job]]
+
+    def chosen(self, against: str) -> list[str]:
+        """The engines to run: the first, and those of a comma list."""
+        own = next(iter(self.engines))
+        names = [own]
+        for name in filter(None, (part.strip().lower() for part in against.split(","))):
+            if name not in self.engines:
+                others = [e for e in self.engines if e != own]
+                raise SettingError(f"bench {self.name} has no engine '{name}': {suggest(name, others)}")
+            if name not in names:
+                names.append(name)
+        return names
