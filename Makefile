@@ -44,4 +44,4 @@ shell: setup  ## the interactive shell
 	@$(BIN)/millstream shell
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist out
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist out examples/auctions/out

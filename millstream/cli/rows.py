@@ -42,7 +42,10 @@ class RowPrinter:
     def table(self, title: str, table: pa.Table) -> None:
         """Write a table that stands for itself, with its own header."""
         self._headed.discard(title)
-        self.show(title, table)
+        if self._json:
+            self._show_json(None, table)
+        else:
+            self.show(title, table)
 
     def write(self, text: str) -> None:
         """Write plain text."""
@@ -50,9 +53,10 @@ class RowPrinter:
             self._out.write(text + "\n")
             self._out.flush()
 
-    def _show_json(self, name: str, table: pa.Table) -> None:
+    def _show_json(self, name: str | None, table: pa.Table) -> None:
         for row in table.to_pylist():
-            self._out.write(json.dumps({"query": name, "row": row}, default=plain) + "\n")
+            told = {"row": row} if name is None else {"query": name, "row": row}
+            self._out.write(json.dumps(told, default=plain) + "\n")
 
     def _show_csv(self, name: str, table: pa.Table) -> None:
         self._out.write(csv_text(table, header=name not in self._headed))

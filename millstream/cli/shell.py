@@ -315,7 +315,7 @@ class Shell:
         file = cast("IO[str]", self._out)
         printer = RowPrinter(as_json=self.as_json, out=file, console=self._console)
         if self.as_json or not self._console.is_terminal:
-            printer.show(headline or count, table)
+            printer.table(headline or count, table)
             return
         if headline:
             self.write(headline)

@@ -19,7 +19,7 @@ from millstream.catalog.definitions import (
 )
 from millstream.catalog.schema import Schema
 from millstream.catalog.settings import SETTINGS
-from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, suggest
+from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, UnknownName, suggest
 from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
 from millstream.language.binder import bind_query
 from millstream.language.statements import (
@@ -174,6 +174,7 @@ def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
     if taken := catalog.query(statement.name.text):
         raise _taken(taken, statement, statement.name)
+    _check_unbounded(select, statement, statement.name, "CREATE QUERY")
     return Start(Query(statement.name.text, select, None, statement.own_text))
 
 
@@ -195,6 +196,7 @@ def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
             clause="INSERT INTO",
             hint=hint,
         )
+    _check_unbounded(select, statement, statement.sink, "INSERT INTO")
     return Start(Query(_free_query_name(sink.name, catalog), select, sink.name, statement.own_text))
 
 
@@ -235,6 +237,14 @@ def _describe(statement: Describe, catalog: Catalog) -> Bound:
         return Description(found.name, found, schema)
     if isinstance(found, Stream) and side.upper() == "REJECTED":
         return Description(f"{found.name}.REJECTED", found, REJECTED_SCHEMA)
+    if isinstance(found, Stream) and side.upper() == "LATE":
+        raise NotYet(
+            f"{found.name}.LATE is part of the language, but this version cannot run it yet",
+            statement.text,
+            statement.name.span,
+            clause="DESCRIBE",
+            hint="docs/language.md lists what works",
+        )
     known = [d.name for d in catalog]
     raise UnknownName(
         f"nothing is named '{statement.name}'",
@@ -299,6 +309,17 @@ def _set(statement: SetValue, catalog: Catalog) -> Bound:
             hint=f"{name}: {SETTINGS[name].what}",
         ) from None
     return Assignment(name, statement.value)
+
+
+def _check_unbounded(select: Select, statement: Statement, name: Name, clause: str) -> None:
+    if select.bounded:
+        raise Refused(
+            f"{name} would read {select.reads or 'nothing'}, which is no stream: it has nothing to wait for",
+            statement.text,
+            name.span,
+            clause=clause,
+            hint="a persistent query reads a stream; for the rows of a table use SELECT or CREATE TABLE ... AS",
+        )
 
 
 def _define(definition: Definition, statement: Statement, name: Name, catalog: Catalog, if_not_exists: bool) -> Define:

@@ -21,6 +21,7 @@ def bind_stream(statement: CreateStream) -> Stream:
     source = None
     if statement.source is not None:
         source = _address(statement, statement.source, SOURCE_KINDS, "source", SOURCE_OPTIONS, statement.options)
+        _check_flat(statement, source, statement.options)
         if source.kind == "rate":
             _check_rate(statement, source)
         if source.kind == "tcp":
@@ -34,9 +35,18 @@ def bind_stream(statement: CreateStream) -> Stream:
             hint="options belong to a source: SOURCE 'csv:data/*.csv' OPTIONS (...)",
         )
     time, time_stamp = _time_stamp(statement)
-    if statement.punctuated_by is not None:
+    if statement.slack and time is None:
+        raise EslSyntaxError(
+            "SLACK without a time stamp means nothing",
+            statement.text,
+            statement.name.span,
+            clause="SLACK",
+            hint="name the column of the time stamp: ORDER BY start_time SLACK 5 SECONDS",
+        )
+    punctuated_by = statement.punctuated_by
+    if punctuated_by is not None:
         scope = Scope(statement.name.text, statement.schema, bounded=False, time=time)
-        bind_predicate(statement.punctuated_by, scope, statement.text, "PUNCTUATED BY")
+        punctuated_by = bind_predicate(punctuated_by, scope, statement.text, "PUNCTUATED BY")
     return Stream(
         name=statement.name.text,
         schema=statement.schema,
@@ -46,7 +56,7 @@ def bind_stream(statement: CreateStream) -> Stream:
         slack=statement.slack,
         idle_after=statement.idle_after,
         keep=statement.keep,
-        punctuated_by=statement.punctuated_by,
+        punctuated_by=punctuated_by,
         options=statement.options,
     )
 
@@ -54,6 +64,7 @@ def bind_stream(statement: CreateStream) -> Stream:
 def bind_table(statement: CreateTable) -> Table:
     """The table that a CREATE TABLE ... SOURCE defines."""
     source = _address(statement, statement.source, TABLE_KINDS, "table", SOURCE_OPTIONS, statement.options)
+    _check_flat(statement, source, statement.options)
     return Table(statement.name.text, statement.schema, source, statement.options)
 
 
@@ -114,6 +125,21 @@ def _address(
 def _pointed(problem: SettingError, statement: Statement, place: Place, clause: str) -> EslSyntaxError:
     message, _, hint = str(problem).partition(": ")
     return EslSyntaxError(message, statement.text, place.span, clause=clause, hint=hint)
+
+
+def _check_flat(statement: CreateStream | CreateTable, source: Address, options: Options) -> None:
+    """A field of CSV is one value."""
+    if source.kind != "csv" and options.get("format", "").lower() != "csv":
+        return
+    for column in statement.schema:
+        if column.type.is_type("array", "map", "struct", "binary"):
+            raise TypeMismatch(
+                f"CSV cannot hold '{column.name}' {type_name(column.type)}",
+                statement.text,
+                statement.name.span,
+                clause="SOURCE",
+                hint="use JSON or Parquet, or read the column as STRING and take it apart with from_json",
+            )
 
 
 def _check_rate(statement: CreateStream, source: Address) -> None:

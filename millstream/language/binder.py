@@ -57,7 +57,7 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
     if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
         return _bind(query.this, catalog, text, ctes)
     if isinstance(query, exp.SetOperation):
-        raise _set_operation(query, text)
+        raise _set_operation(query, catalog, text)
     if not isinstance(query, exp.Select):
         raise EslSyntaxError("expected a SELECT", text, span_of(query), clause="query")
     if with_ := query.args.get("with_"):
@@ -100,6 +100,11 @@ def _scope(query: exp.Select, catalog: Catalog, text: str, ctes: Ctes) -> Scope:
         raise _not_yet("a FROM with several inputs", joins[0], text, "FROM", fallback=node)
     if isinstance(node, exp.Subquery):
         return _nested(_bind(node.this, catalog, text, ctes), node.alias or "subquery")
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
+        hint = "read a stream or a table; for rows made by a clock use SOURCE 'rate:10'"
+        raise EslSyntaxError(
+            "functions that make tables are not part of ESL", text, span_of(node), clause="FROM", hint=hint
+        )
     if not isinstance(node, exp.Table):
         raise EslSyntaxError("expected a stream, a table or a subquery", text, span_of(node), clause="FROM")
     if joins := node.args.get("joins"):
@@ -259,6 +264,15 @@ def _check_generator(bound: exp.Expression, before: list[Item], text: str, node:
             clause="SELECT",
             hint="make the rows in a subquery in FROM, then compute with them",
         )
+    argument = bound.find(exp.Column)
+    if top not in {"explode", "explode_outer"} or (argument and argument.type and argument.type.is_type("map")):
+        raise EslSyntaxError(
+            f"{top} gives several columns here, and a column of the result is one",
+            text,
+            span_of(node),
+            clause="SELECT",
+            hint="use explode on an array; map_keys, map_values and map_entries make arrays of a map",
+        )
     for item in before:
         other = functions.called(item.expression)
         if other and functions.kind(other) is functions.Kind.GENERATOR:
@@ -329,6 +343,13 @@ def _order_term(
     """An ORDER BY term over the columns of the result (by name) or of the input; after DISTINCT, of the result only."""
     key = term.this if isinstance(term, exp.Ordered) else term
     aliases = {i.name.lower(): i.expression for i in items}
+    if isinstance(key, exp.Literal) and not key.is_string:
+        if not key.name.isdigit() or not 1 <= int(key.name) <= len(items):
+            hint = f"name a column, or its place from 1 to {len(items)}"
+            raise EslSyntaxError(
+                f"the result has no column {key.name}", text, span_of(key), clause="ORDER BY", hint=hint
+            )
+        key = exp.column(exp.to_identifier(items[int(key.name) - 1].name, quoted=True))
     if distinct:
         scope = Scope("the result", Schema(i.column for i in items), bounded=True)
         aliases = {}
@@ -354,19 +375,22 @@ def _check_clauses(query: exp.Select, text: str) -> None:
     for key, value in query.args.items():
         if value and key not in READ_CLAUSES:
             first = value[0] if isinstance(value, list) else value
+            if key == "windows":
+                raise _not_yet("a WINDOW clause", first, text, "WINDOW")
             raise _not_esl(key, first if isinstance(first, exp.Expr) and span_of(first) else query, text)
 
 
 def _not_esl(key: str, node: exp.Expr, text: str) -> EslSyntaxError:
-    words = {"laterals": "LATERAL VIEW", "sample": "TABLESAMPLE", "pivots": "PIVOT"}
+    words = {"laterals": "LATERAL VIEW", "sample": "TABLESAMPLE", "pivots": "PIVOT", "locks": "FOR UPDATE"}
     word = words.get(key, key.strip("_").upper())
     hint = "docs/language.md lists what is"
     return EslSyntaxError(f"{word} is not part of ESL", text, span_of(node), clause=word, hint=hint)
 
 
-def _set_operation(query: exp.SetOperation, text: str) -> EslSyntaxError | Refused | NotYet:
+def _set_operation(query: exp.SetOperation, catalog: Catalog, text: str) -> Refused | NotYet:
     word = type(query).__name__.upper()
-    if isinstance(query, exp.Except | exp.Intersect):
+    inputs = [catalog.relation(table.name) for table in query.find_all(exp.Table)]
+    if isinstance(query, exp.Except | exp.Intersect) and not all(isinstance(i, Table) for i in inputs):
         return Refused(
             f"{word} would block for ever: a row that is missing now may still come",
             text,
@@ -374,7 +398,7 @@ def _set_operation(query: exp.SetOperation, text: str) -> EslSyntaxError | Refus
             clause=word,
             hint="streams can be joined within a window, or united with UNION ALL",
         )
-    return _not_yet("UNION", query.expression, text, "UNION")
+    return _not_yet(word, query.expression, text, word)
 
 
 def _not_yet(what: str, node: exp.Expr, text: str, clause: str, fallback: exp.Expr | None = None) -> NotYet:

@@ -45,6 +45,9 @@ class Esl(SparkFaithful):
         def __init__(self, **options: Any) -> None:
             super().__init__(**{**options, "error_level": ErrorLevel.IMMEDIATE, "dialect": Esl})
 
+        # ARRAY(1, 2)[0] is an element of an array: sqlglot would take ARRAY[0] for a constructor.
+        ARRAY_CONSTRUCTORS: ClassVar = {}
+
         def raise_error(self, message: str, token: Token | None = None) -> None:
             """Stop at the first mistake, and know where it is."""
             at = token or self._curr or self._prev
@@ -65,11 +68,9 @@ class Esl(SparkFaithful):
             return super()._parse_window(this, alias=alias)
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-            if (
-                isinstance(this, exp.Expression)
-                and isinstance(this, exp.Table | exp.Func)
-                and self._at_window_bracket()
-            ):
+            # After a column, `[range]` may be an index; a length after the word tells that it is a window.
+            certain = isinstance(this, exp.Table | exp.Func) or self._ahead(2) in _AFTER_WINDOW_WORD
+            if this is not None and certain and self._at_window_bracket():
                 return self._opaque(this, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
             return super()._parse_bracket(this)
 
@@ -81,7 +82,14 @@ class Esl(SparkFaithful):
                     node = self._opaque(None, word, TokenType.L_PAREN, TokenType.R_PAREN)
                     alias = self._parse_table_alias()
                     return exp.Table(this=node, alias=alias)
-            return super()._parse_table(*args, **kwargs)
+            table = super()._parse_table(*args, **kwargs)
+            if table is not None and self._at_window_bracket():  # the window may also come after the alias
+                return self._opaque(table, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
+            return table
+
+        def _ahead(self, count: int) -> TokenType | None:
+            index = self._index + count
+            return self._tokens[index].token_type if index < len(self._tokens) else None
 
         def _at_window_bracket(self) -> bool:
             return bool(
@@ -111,6 +119,13 @@ class Esl(SparkFaithful):
 # sqlglot offers no public way to parse a part of a statement from tokens that know their place in a longer text.
 # ruff: noqa: SLF001
 
+_COLUMN_TYPES = {
+    *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT, exp.DType.DOUBLE),
+    *(exp.DType.DECIMAL, exp.DType.TEXT, exp.DType.CHAR, exp.DType.VARCHAR, exp.DType.BOOLEAN, exp.DType.BINARY),
+    *(exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ),
+    *(exp.DType.DATETIME, exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT),
+}
+_AFTER_WINDOW_WORD = {TokenType.NUMBER, TokenType.ALL, TokenType.VAR, TokenType.INTERVAL, TokenType.STRING}
 _SIGNS = {TokenType.R_BRACKET: "]", TokenType.R_PAREN: ")"}
 
 
@@ -135,11 +150,18 @@ def parse_expression(tokens: list[Token], text: str) -> exp.Expression:
 
 
 def parse_type(tokens: list[Token], text: str) -> exp.DataType:
-    """The data type that the tokens make, all of them."""
+    """The data type that the tokens make, all of them; one that columns of streams and tables can have."""
     tree = _parse(tokens, text, lambda parser: parser._parse_types(check_func=False))
-    if not isinstance(tree, exp.DataType) or tree.this is exp.DataType.Type.USERDEFINED:
+    if not isinstance(tree, exp.DataType) or not _is_column_type(tree):
         raise UnexpectedToken("unknown type", (tokens[0].start, tokens[-1].end + 1))
-    return tree
+    # By way of Spark's name, so that two spellings of a type are one type: DATETIME is TIMESTAMP.
+    return exp.DataType.build(tree.sql(dialect=Esl), dialect=Esl)
+
+
+def _is_column_type(type_: exp.DataType) -> bool:
+    return type_.this in _COLUMN_TYPES and all(
+        _is_column_type(t) for t in type_.find_all(exp.DataType) if t is not type_
+    )
 
 
 def _parse(tokens: list[Token], text: str, method: Any) -> Any:

@@ -138,9 +138,7 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
 def _check_function(name: str, scope: Scope, text: str, span: tuple[int, int] | None, clause: str) -> None:
     if name in functions.FORBIDDEN:
         message = f"{name} is not allowed: {functions.FORBIDDEN[name]}"
-        raise Refused(
-            message, text, span, clause=clause, hint="leave it out; ESL runs no code from the text of a query"
-        )
+        raise Refused(message, text, span, clause=clause, hint="leave it out; SHOW FUNCTIONS lists the others")
     kind = functions.kind(name)
     if kind is None:
         raise UnknownName(f"no function '{name}'", text, span, clause=clause, hint=_function_hint(name))

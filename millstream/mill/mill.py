@@ -59,6 +59,7 @@ from millstream.spark.paths import absolute
 from millstream.spark.progress import ProgressListener
 from millstream.spark.query import start
 from millstream.spark.session import open_session
+from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_listener import TcpListener
 
 Display = Callable[[str, pa.Table], None]
@@ -235,11 +236,6 @@ class Mill:
 
     @_do.register
     def _start(self, bound: Start) -> Answer:
-        if bound.query.select.bounded:
-            raise RunError(
-                f"query {bound.query.name} reads tables only, so it has nothing to wait for\n"
-                "help: a persistent query reads a stream; for the rows of a table use SELECT or CREATE TABLE ... AS"
-            )
         running = self._run(bound.query)
         return Answer(f"started query {running.name}", query=running)
 
@@ -310,7 +306,7 @@ class Mill:
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)
-            schema = to_arrow_schema(frame.schema, timezone="UTC")
+            schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
             results = Results(schema, self.settings.results_kept) if sink.address.kind == "memory" else None
             label = f"{self._id}.{query.name}.{next(self._runs)}"
             counts = self._progress.follow(label)

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.spark.expressions import spark_text
 from millstream.spark.rejection import explain_rejections
 
 RAW = "__raw"
@@ -23,6 +24,7 @@ RAW = "__raw"
 class Arrivals:
     """The rows of a source: the arriving columns and RAW; `text_format` is None where none can be garbled.
 
+    `fields` are the columns as they stand in the text, also those that the stream does not declare.
     `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
     a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
     """
@@ -30,6 +32,7 @@ class Arrivals:
     frame: DataFrame
     text_format: str | None
     origin: SparkColumn
+    fields: Schema
     delimiter: str = ","
 
 
@@ -67,6 +70,9 @@ def tuples(arrivals: Arrivals, stream: Stream) -> DataFrame:
             F.count(F.when(bad, 1)).alias("rejected"),
             F.count(F.when(empty, 1)).alias("empty"),
         ).filter(~bad)
+    if stream.punctuated_by is not None:
+        # Such rows are promises about the tuples that follow, not tuples.
+        frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
     if stream.time_stamp is TimeStamp.INTERNAL:
         frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
     return frame.select(*[F.col(_q(c.name)) for c in stream.schema])
@@ -82,7 +88,7 @@ def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
         arrivals.origin.alias("origin"),
     )
     return frame.mapInArrow(
-        explain_rejections(stream.arriving, arrivals.text_format, arrivals.delimiter),
+        explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter),
         spark_schema(REJECTED_SCHEMA),
     )
 

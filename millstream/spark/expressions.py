@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from millstream.language.dialect import Esl
 
+_FORGIVING = {"aes_decrypt", "parse_json", "to_binary", "to_number", "url_decode"}
+"""The functions that stop a query even with ANSI mode off, and have a try_ form."""
+
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -46,6 +49,22 @@ class Surviving(Esl):
         def mul_sql(self, expression: exp.Mul) -> str:
             """`a * b`."""
             return self._guarded(expression, "TRY_MULTIPLY", "*")
+
+        def neg_sql(self, expression: exp.Neg) -> str:
+            """`-a`."""
+            if (
+                expression.type is not None
+                and expression.type.is_type("int", "bigint")
+                and not expression.this.is_number
+            ):
+                return self.func("TRY_SUBTRACT", exp.Literal.number(0), expression.this)
+            return super().neg_sql(expression)
+
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            """Functions that fail have a form that does not."""
+            if expression.name.lower() in _FORGIVING:
+                return self.func(f"TRY_{expression.name.upper()}", *expression.expressions)
+            return super().anonymous_sql(expression)
 
         def trycast_sql(self, expression: exp.TryCast) -> str:
             """`CAST(a AS t)`, which sqlglot reads as the forgiving form that it is in Spark."""

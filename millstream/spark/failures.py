@@ -14,8 +14,8 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 _CAUSE = re.compile(r"^Caused by: [\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
-_CLASS = re.compile(r"^\[[A-Z_.]+\] ")
-_STATE = re.compile(r"\s*SQLSTATE: \w+$")
+_CLASS = re.compile(r"^(?:\[[A-Z_.]+\] )+")
+_STATE = re.compile(r"(?:\s*SQLSTATE: \w+)+$")
 
 
 def explain_failure(problem: BaseException) -> str:
@@ -23,6 +23,8 @@ def explain_failure(problem: BaseException) -> str:
 
     >>> explain_failure(ValueError("Query failed\nCaused by: java.io.IOException: disk full\n\tat x"))
     'disk full'
+    >>> explain_failure(ValueError("[STREAM_FAILED] Query [id = 1] terminated with exception: [BAD] Oh. SQLSTATE: 2"))
+    'Oh.'
     """
     if isinstance(problem, MillstreamError):
         return str(problem)

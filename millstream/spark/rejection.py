@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from millstream.catalog.schema import Schema, type_name
 
+_NO_NUMBERS = {"NaN", "Inf", "+Inf", "-Inf", "Infinity", "-Infinity"}
 _WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
@@ -62,7 +63,8 @@ def _csv_problem(text: str, columns: list[tuple[str, str, bool]], delimiter: str
     if len(fields) != len(columns):
         plural = "" if len(fields) == 1 else "s"
         return f"{len(fields)} field{plural} where {len(columns)} were declared"
-    return _first(_misfit(name, type_, field) for (name, type_, _), field in zip(columns, fields, strict=True) if field)
+    values = [(name, type_, field) for (name, type_, _), field in zip(columns, fields, strict=True)]
+    return _first(_misfit(n, t, v) for n, t, v in values if v and not _fits_text(t, v))
 
 
 def _json_problem(text: str, columns: list[tuple[str, str, bool]]) -> str | None:
@@ -72,43 +74,63 @@ def _json_problem(text: str, columns: list[tuple[str, str, bool]]) -> str | None
         return f"not JSON: {problem}"
     if not isinstance(row, dict):
         return "not a JSON object"
-    values = {str(k).lower(): v for k, v in row.items()}
-    missing = [name for name, _, nullable in columns if not nullable and values.get(name.lower()) is None]
+    missing = [name for name, _, nullable in columns if not nullable and row.get(name) is None]
     if missing:
         return f"{missing[0]}: NULL, but the column is NOT NULL"
-    return _first(_misfit(name, type_, values.get(name.lower())) for name, type_, _ in columns)
+    values = [(name, type_, row.get(name)) for name, type_, _ in columns]
+    return _first(_misfit(n, t, v) for n, t, v in values if v is not None and not _fits_json(t, v))
 
 
-def _first(problems: Iterator[str | None]) -> str | None:
-    return next((p for p in problems if p), None)
+def _first(problems: Iterator[str]) -> str | None:
+    return next(problems, None)
 
 
-def _misfit(name: str, type_: str, value: object) -> str | None:
-    if value is None or _fits(type_, value):
-        return None
+def _misfit(name: str, type_: str, value: object) -> str:
     article = "an" if type_[0] in "AEIOU" else "a"
     return f"{name}: {value!r} is not {article} {type_}"
 
 
-def _fits(type_: str, value: object) -> bool:
-    text = value if isinstance(value, str) else json.dumps(value)
+def _fits_text(type_: str, text: str) -> bool:
+    """Whether a text can be read as a type, as Spark reads a field of CSV."""
     try:
         if type_ in _WHOLE:
-            limit = 2 ** (_WHOLE[type_] - 1)
-            return not isinstance(value, bool) and -limit <= int(text) < limit
+            return _in_range(type_, int(text))
         if type_ in {"FLOAT", "DOUBLE"}:
             float(text)
-        elif type_.startswith("DECIMAL"):
+            return text in _NO_NUMBERS or text.strip("+-").lower() not in {"nan", "inf", "infinity"}
+        if type_.startswith("DECIMAL"):
             return _fits_decimal(type_, Decimal(text))
-        elif type_ == "BOOLEAN":
+        if type_ == "BOOLEAN":
             return text.lower() in {"true", "false"}
-        elif type_ == "DATE":
+        if type_ == "DATE":
             date.fromisoformat(text[:10])
         elif type_.startswith("TIMESTAMP"):
             datetime.fromisoformat(text)
     except (ValueError, InvalidOperation):
         return False
     return True
+
+
+def _fits_json(type_: str, value: object) -> bool:
+    """Whether a value of JSON has the type, as Spark sees it: a number in quotes is no number."""
+    if type_ == "STRING" or type_.startswith(("ARRAY", "MAP", "STRUCT")):
+        return True
+    if isinstance(value, str):
+        if type_ in {"FLOAT", "DOUBLE"}:
+            return value in _NO_NUMBERS
+        return (type_ == "DATE" or type_.startswith("TIMESTAMP")) and _fits_text(type_, value)
+    if isinstance(value, bool):
+        return type_ == "BOOLEAN"
+    if type_ in _WHOLE:
+        return isinstance(value, int) and _in_range(type_, value)
+    if type_ in {"FLOAT", "DOUBLE"}:
+        return isinstance(value, int | float)
+    return type_.startswith("DECIMAL") and isinstance(value, int | float) and _fits_decimal(type_, Decimal(str(value)))
+
+
+def _in_range(type_: str, number: int) -> bool:
+    limit = 2 ** (_WHOLE[type_] - 1)
+    return bool(-limit <= number < limit)
 
 
 def _fits_decimal(type_: str, value: Decimal) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from millstream.spark.sinks.text import readable
+
 Deliver = Callable[[pa.Table], None]
 
 
@@ -18,7 +20,7 @@ class RowsSink:
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Hand a batch over."""
-        table: pa.Table = frame.toArrow()
+        table: pa.Table = readable(frame).toArrow()
         if table.num_rows:
             self._deliver(table)
         return int(table.num_rows)

@@ -10,6 +10,7 @@ from pyspark.sql.types import (
     DataType,
     DayTimeIntervalType,
     MapType,
+    NullType,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -43,10 +44,18 @@ def as_text(frame: DataFrame, kind: str) -> DataFrame:
     return frame.select(*[_written(F.col(f"`{f.name}`"), f.dataType, kind).alias(f.name) for f in frame.schema])
 
 
+def readable(frame: DataFrame) -> DataFrame:
+    """The frame with the columns that Arrow and Python cannot hold turned into text."""
+    if not any(isinstance(f.dataType, VariantType) for f in frame.schema):
+        return frame
+    columns = [(F.col(f"`{f.name}`"), f) for f in frame.schema]
+    return frame.select(*[F.to_json(c).alias(f.name) if isinstance(f.dataType, VariantType) else c for c, f in columns])
+
+
 def _written(column: Column, type_: DataType, kind: str) -> Column:
     if isinstance(type_, TimestampType | TimestampNTZType):
         return F.replace(column.cast("string"), F.lit(" "), F.lit("T"))
-    if isinstance(type_, DayTimeIntervalType | YearMonthIntervalType):
+    if isinstance(type_, DayTimeIntervalType | YearMonthIntervalType | NullType):
         return column.cast("string")
     if kind == "csv" and isinstance(type_, ArrayType | MapType | StructType | VariantType):
         return F.to_json(column, {"timestampFormat": NESTED_TIME})

@@ -6,12 +6,11 @@ import csv
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StringType, StructType
 
 from millstream.catalog.definitions import Stream, Table
-from millstream.catalog.schema import Schema
+from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import RunError
-from millstream.spark.arrivals import RAW, Arrivals, spark_schema
+from millstream.spark.arrivals import RAW, Arrivals, spark_schema, with_raw
 from millstream.spark.host import Host
 from millstream.spark.paths import is_local, local_files
 from millstream.spark.sources.files import followed, limited, source_path
@@ -38,15 +37,16 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The rows of files that are there and of files that appear."""
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    schema = _file_schema(path, stream.arriving, options, f"stream {stream.name}").add(RAW, "string")
+    fields = _file_schema(path, stream.arriving, options, f"stream {stream.name}")
+    schema = spark_schema(with_raw(fields))
     reader = limited(host.spark.readStream, options).options(**_file_options(options)).schema(schema)
-    return Arrivals(reader.csv(followed(path)), "csv", F.col("_metadata.file_path"), str(options["delimiter"]))
+    return Arrivals(reader.csv(followed(path)), "csv", F.col("_metadata.file_path"), fields, str(options["delimiter"]))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table; one that does not parse is an error."""
     path = source_path(host, table.source, f"table {table.name}")
-    schema = _file_schema(path, table.schema, options, f"table {table.name}")
+    schema = spark_schema(_file_schema(path, table.schema, options, f"table {table.name}"))
     reader = host.spark.read.options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
     return reader.csv(path).select(*[f"`{c.name}`" for c in table.schema])
 
@@ -61,11 +61,11 @@ def _file_options(options: dict[str, object]) -> dict[str, str]:
     }
 
 
-def _file_schema(path: str, declared: Schema, options: dict[str, object], owner: str) -> StructType:
+def _file_schema(path: str, declared: Schema, options: dict[str, object], owner: str) -> Schema:
     """The columns in the order of the files: declared ones with their types, others as text."""
     header = _header(path, str(options["delimiter"])) if options["header"] else None
     if header is None:
-        return spark_schema(declared)
+        return declared
     names = {name.lower() for name in header}
     for column in declared:
         if column.name.lower() not in names:
@@ -73,12 +73,7 @@ def _file_schema(path: str, declared: Schema, options: dict[str, object], owner:
                 f"{owner} declares the column {column.name}, and the header of {path} does not have it\n"
                 f"help: it has {', '.join(header)}; for files without a header say OPTIONS (header = false)"
             )
-    types = {f.name.lower(): f for f in spark_schema(declared)}
-    schema = StructType()
-    for name in header:
-        known = types.get(name.lower())
-        schema = schema.add(known) if known else schema.add(name, StringType())
-    return schema
+    return Schema(declared.find(name) or Column(name, sql_type("string")) for name in header)
 
 
 def _header(path: str, delimiter: str) -> list[str] | None:

@@ -21,7 +21,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     reader = (
         limited(host.spark.readStream, options).options(**TEXT_OPTIONS).schema(spark_schema(with_raw(stream.arriving)))
     )
-    return Arrivals(reader.json(followed(path)), "json", F.col("_metadata.file_path"))
+    return Arrivals(reader.json(followed(path)), "json", F.col("_metadata.file_path"), stream.arriving)
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

@@ -16,7 +16,9 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
     frame = limited(host.spark.readStream, options).schema(spark_schema(stream.arriving)).parquet(followed(path))
-    return Arrivals(frame.withColumn(RAW, F.lit(None).cast("string")), None, F.col("_metadata.file_path"))
+    return Arrivals(
+        frame.withColumn(RAW, F.lit(None).cast("string")), None, F.col("_metadata.file_path"), stream.arriving
+    )
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

@@ -20,4 +20,4 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
         for field in spark_schema(stream.arriving)
     ]
     nothing = F.lit(None).cast("string")
-    return Arrivals(ticks.select(*columns, nothing.alias(RAW)), None, F.lit(str(stream.source)))
+    return Arrivals(ticks.select(*columns, nothing.alias(RAW)), None, F.lit(str(stream.source)), stream.arriving)

@@ -23,4 +23,6 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     else:
         parsed = F.from_json(F.col("value"), spark_schema(schema), TEXT_OPTIONS)
     frame = lines.select(parsed.alias("row")).select("row.*")
-    return Arrivals(frame, str(options["format"]), F.lit(str(stream.source)), str(options.get("delimiter", ",")))
+    return Arrivals(
+        frame, str(options["format"]), F.lit(str(stream.source)), stream.arriving, str(options["delimiter"])
+    )
