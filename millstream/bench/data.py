@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,20 +28,48 @@ def cache_folder() -> Path:
 def readings(root: Path, *, rows: int, keys: int, seed: int, files: int = 20) -> Path:
     """The folder of so many rows (ts, k, v, note) in Parquet; a millisecond of time lies between two rows."""
     folder = root / f"readings-{rows}-rows-{keys}-keys-{files}-files-seed-{seed}"
+    return _once(folder, rows, files, lambda first, last: reading_rows(first, last, keys=keys, seed=seed))
+
+
+def _once(folder: Path, rows: int, files: int, make: Callable[[int, int], pa.Table]) -> Path:
+    """The folder, made now if it is not there yet."""
     if folder.exists():
         return folder
     # Written aside and renamed: a run that was cut off must not leave half of the data to the next one.
-    staging = root / f".{folder.name}-{uuid.uuid4().hex[:8]}"
+    staging = folder.parent / f".{folder.name}-{uuid.uuid4().hex[:8]}"
     staging.mkdir(parents=True)
     try:
         bounds = [rows * i // files for i in range(files + 1)]
         for number in range(files):
-            table = reading_rows(bounds[number], bounds[number + 1], keys=keys, seed=seed)
-            pq.write_table(table, staging / f"part-{number:03d}.parquet")
+            file = staging / f"part-{number:03d}.parquet"
+            pq.write_table(make(bounds[number], bounds[number + 1]), file)
+            os.utime(file, (1e9 + number, 1e9 + number))  # Spark takes files by age
         staging.rename(folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return folder
+
+
+def ticks(root: Path, *, rows: int, keys: int, seed: int, disorder: int, files: int = 20) -> Path:
+    """The folder of so many rows (ts, k, v), 100,000 a second of event time, late by up to `disorder` milliseconds."""
+    folder = root / f"ticks-{rows}-rows-{keys}-keys-{disorder}-ms-{files}-files-seed-{seed}"
+    return _once(
+        folder, rows, files, lambda first, last: tick_rows(first, last, keys=keys, seed=seed, disorder=disorder)
+    )
+
+
+def tick_rows(first: int, last: int, *, keys: int, seed: int, disorder: int) -> pa.Table:
+    """The rows from number `first` up to, not including, `last`; they arrive in this order."""
+    random = np.random.default_rng((seed, first))
+    count = last - first
+    late = random.integers(0, disorder * 1000 + 1, count)
+    return pa.table(
+        {
+            "ts": pa.array(START_MICROS + 10 * np.arange(first, last) - late, pa.int64()).cast(_TIME),
+            "k": pa.array(random.integers(0, keys, count, dtype=np.int32)),
+            "v": pa.array(random.random(count)),
+        }
+    )
 
 
 def reading_rows(first: int, last: int, *, keys: int, seed: int) -> pa.Table:

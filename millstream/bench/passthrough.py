@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ FROM readings WHERE note <> 'test'
 """
 
 
-def prepare(root: Path, size: Size) -> Path:
+def prepare(root: Path, size: Size, options: Mapping[str, int]) -> Path:
     """The data of this workload."""
     from millstream.bench.data import readings
 

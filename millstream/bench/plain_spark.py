@@ -15,6 +15,10 @@ def session(setting: Setting) -> SparkSession:
     conf = {
         "spark.app.name": "bench",
         "spark.driver.memory": setting.memory,
+        # State beyond the heap; the default provider keeps all of it there.
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
         # The default of 200 would make every shuffle of a small machine slow.
         "spark.sql.shuffle.partitions": str(setting.cores),
         "spark.sql.session.timeZone": "UTC",

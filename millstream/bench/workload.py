@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ class Setting:
     data: str
     cores: int
     memory: str
+    options: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The setting in JSON's terms, for the way to a worker."""
@@ -49,13 +50,25 @@ class Job(Protocol):
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A number that can be chosen for a workload: its name on the command line, default and meaning."""
+
+    name: str
+    default: int
+    what: str
+
+
+@dataclass(frozen=True)
 class Workload:
     """A benchmark; `engines` says how each engine is given the job, and the first is the one that is judged."""
 
     name: str
     what: str
-    prepare: Callable[[Path, Size], Path]
+    prepare: Callable[[Path, Size, Mapping[str, int]], Path]
     engines: Mapping[str, Callable[[Setting], Job]]
+    choices: tuple[Choice, ...] = ()
+    same_rows: bool = True
+    """Whether all engines must give the same number of result rows."""
 
     def chosen(self, against: str) -> list[str]:
         """The engines to run: the first, and those of a comma list."""

@@ -9,8 +9,11 @@ from enum import Enum
 
 from sqlglot import exp
 
+from millstream.aggregates.contract import Aggregate
 from millstream.catalog.address import Address
+from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
+from millstream.windows.panes import Paned
 
 Options = Mapping[str, str]
 
@@ -45,6 +48,33 @@ class Item:
 
 
 @dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate of a windowed SELECT: its algebra and what it reads; its answer is the column `name`."""
+
+    name: str
+    aggregate: Aggregate
+    arguments: tuple[exp.Expression, ...]
+    condition: exp.Expression | None
+    text: str
+
+    @property
+    def type(self) -> SqlType:
+        """The type of its answers."""
+        return to_sql(self.aggregate.result)
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """The part of a SELECT that is computed per window and group; items and HAVING read what it gives."""
+
+    keys: tuple[Item, ...]
+    calls: tuple[AggregateCall, ...]
+    window: Paned
+    time: str
+    having: exp.Expression | None = None
+
+
+@dataclass(frozen=True)
 class Select:
     """A bound SELECT: every name resolved, every expression typed, columns without qualifiers.
 
@@ -60,6 +90,7 @@ class Select:
     order: tuple[exp.Expression, ...] = ()
     limit: int | None = None
     offset: int | None = None
+    windowed: Windowed | None = None
 
     @property
     def schema(self) -> Schema:

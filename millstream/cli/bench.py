@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from millstream.bench import passthrough
+from millstream.bench import passthrough, sliding
 from millstream.bench.workload import Size, Workload
 
-WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD,)
+WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD, sliding.WORKLOAD)
 
 EPILOG = """
 Each engine runs in a process of its own. After the warm-up the engines take turns, and the median run counts.
@@ -38,6 +38,10 @@ def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload)
     )
     parser.add_argument("--rows", type=_at_least(1), default=10_000_000, help="rows to process (%(default)s)")
     parser.add_argument("--keys", type=_at_least(1), default=1000, help="distinct keys in them (%(default)s)")
+    for choice in workload.choices:
+        parser.add_argument(
+            f"--{choice.name}", type=_at_least(0), default=choice.default, help=f"{choice.what} (%(default)s)"
+        )
     parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
     parser.add_argument("--repeat", type=_at_least(1), default=5, metavar="N", help="timed runs (%(default)s)")
     parser.add_argument(
@@ -71,6 +75,7 @@ def bench(arguments: argparse.Namespace) -> int:
         workload,
         names,
         Size(arguments.rows, arguments.keys, arguments.seed),
+        {choice.name: getattr(arguments, choice.name) for choice in workload.choices},
         root=arguments.data or cache_folder(),
         repeat=arguments.repeat,
         warm_up=arguments.warm_up,

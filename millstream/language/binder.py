@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,11 +12,13 @@ from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Item,
 from millstream.catalog.schema import Schema
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, UnknownName, balanced, suggest
 from millstream.language import functions
+from millstream.language.bind_windowed import bind_windowed, windows_of
 from millstream.language.dialect import EslWindow
 from millstream.language.expressions import WINDOW_HINT, bind_expression, bind_predicate
 from millstream.language.scope import NOTHING, Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
+from millstream.language.window_clause import function_window
 
 Ctes = Mapping[str, exp.Query]
 
@@ -72,6 +75,8 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         ctes = {**ctes, **{c.alias.lower(): c.this for c in with_.expressions}}
     _check_clauses(query, text)
     scope = _scope(query, catalog, text, ctes)
+    if scope.clause is not None or windows_of(query):
+        return bind_windowed(query, scope, scope.clause, text)
     where = query.args.get("where")
     items = _items(query, scope, text)
     bound_where = bind_predicate(where.this, scope, text, "WHERE") if where else None
@@ -94,8 +99,14 @@ def _scope(query: exp.Select, catalog: Catalog, text: str, ctes: Ctes) -> Scope:
     if from_ is None:
         return NOTHING
     node = from_.this
+    if isinstance(node, exp.Table) and isinstance(node.this, EslWindow) and not query.args.get("joins"):
+        name, clause = function_window(node.this, text)
+        table = exp.Table(this=exp.to_identifier(name.text), alias=node.args.get("alias"))
+        table.this.meta.update(start=name.span[0], end=name.span[1] - 1)
+        inner = _named(table, catalog, text, ctes)
+        return replace(inner, clause=clause)
     if isinstance(node, EslWindow) or isinstance(getattr(node, "this", None), EslWindow):
-        raise _not_yet("a window in FROM", node, text, "FROM")
+        raise _not_yet("a window join", node, text, "FROM")
     if joins := query.args.get("joins"):
         raise _not_yet("a FROM with several inputs", joins[0], text, "FROM", fallback=node)
     if isinstance(node, exp.Subquery):
@@ -112,6 +123,10 @@ def _scope(query: exp.Select, catalog: Catalog, text: str, ctes: Ctes) -> Scope:
     for extra in ("sample", "pivots", "version", "when", "laterals", "hints"):
         if node.args.get(extra):
             raise _not_esl(extra, node, text)
+    return _named(node, catalog, text, ctes)
+
+
+def _named(node: exp.Table, catalog: Catalog, text: str, ctes: Ctes) -> Scope:
     if not node.db and node.name.lower() in ctes:
         # A CTE sees only those before it, so its own name is taken out while it is bound.
         outer = {k: v for k, v in ctes.items() if k != node.name.lower()}

@@ -65,7 +65,10 @@ class Esl(SparkFaithful):
             ):
                 self._advance()
                 return self._opaque(this, "OVER", TokenType.L_PAREN, TokenType.R_PAREN)
-            return super()._parse_window(this, alias=alias)
+            parsed = super()._parse_window(this, alias=alias)
+            if isinstance(parsed, exp.Filter) and self._at_window_bracket():
+                return self._opaque(parsed, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
+            return parsed
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             # After a column, `[range]` may be an index; a length after the word tells that it is a window.
@@ -101,7 +104,7 @@ class Esl(SparkFaithful):
 
         def _opaque(self, this: exp.Expr | None, form: str, opening: TokenType, closing: TokenType) -> EslWindow:
             """Take everything up to the matching bracket as one window clause."""
-            first, depth = self._curr, 0
+            first, depth, begin = self._curr, 0, self._index
             while self._curr:
                 kind = self._curr.token_type
                 depth += (kind is opening) - (kind is closing)
@@ -113,6 +116,8 @@ class Esl(SparkFaithful):
             span = (first.start, self._prev.end + 1)
             node = EslWindow(this=this, form=form, text=self.sql[slice(*span)])
             node.meta.update(start=span[0], end=span[1] - 1)
+            # Without the outer brackets: what a parser of windows reads, each token knowing its place.
+            node.meta["tokens"] = self._tokens[begin + 1 : self._index - 1]
             return node
 
 

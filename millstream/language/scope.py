@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from millstream.catalog.definitions import Select
 from millstream.catalog.schema import Schema, SqlType
+from millstream.language.window_clause import WindowClause
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Scope:
     bounded: bool
     time: str | None = None
     source: Select | str | None = None
+    clause: WindowClause | None = None
 
     @property
     def types(self) -> Mapping[str, SqlType]:

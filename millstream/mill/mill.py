@@ -48,7 +48,7 @@ from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
-from millstream.plan.algebra import Node, RejectedScan, Scan
+from millstream.plan.algebra import Node, RejectedScan, Scan, WindowAggregate
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
@@ -302,7 +302,9 @@ class Mill:
         plan = self._plan(query.select, self.catalog)
         sink = (self.catalog.sink(query.sink) if query.sink else None) or KEPT
         self._check_single_writer(sink, query)
-        host = self._host()
+        place = self.home.query_place(query, sources_of(plan))
+        control = place.folder / "control" if has_state(plan) else None
+        host = replace(self._host(), control=control, query=place.id)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)
@@ -321,7 +323,7 @@ class Mill:
                 host,
                 frame,
                 sink,
-                self.home.query_place(query, sources_of(plan)),
+                place,
                 deliver,
                 counts,
                 name=label,
@@ -374,6 +376,16 @@ def _anchored(definition: Definition, base: Path) -> Definition:
         case Sink(address=address) if address.kind in FILE_KINDS:
             return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
     return definition
+
+
+def has_state(plan: Node) -> bool:
+    """Whether a plan remembers anything from one batch to the next."""
+    node: object = plan
+    while isinstance(node, Node):
+        if isinstance(node, WindowAggregate):
+            return True
+        node = getattr(node, "below", None)
+    return False
 
 
 def sources_of(plan: Node) -> list[str]:

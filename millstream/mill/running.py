@@ -10,11 +10,11 @@ from typing import Self
 import pandas as pd
 import pyarrow as pa
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.results import Results
+from millstream.spark.bounded_run import Handle
 from millstream.spark.failures import explain_failure
 from millstream.spark.progress import Counts
 
@@ -25,7 +25,7 @@ LAST_WORD_SECONDS = 10.0
 class RunningQuery:
     """A persistent query. As a context manager it stops at the end of the block."""
 
-    def __init__(self, query: Query, handle: StreamingQuery, counts: Counts, results: Results | None) -> None:
+    def __init__(self, query: Query, handle: Handle, counts: Counts, results: Results | None) -> None:
         self.definition = query
         self.counts = counts
         self._handle = handle
@@ -55,9 +55,7 @@ class RunningQuery:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it has ended; False if it has not in `timeout` seconds. A failure is raised."""
         try:
-            ended = (
-                self._handle.awaitTermination() if timeout is None else self._handle.awaitTermination(timeout)  # type: ignore[arg-type]
-            )
+            ended = self._handle.awaitTermination() if timeout is None else self._handle.awaitTermination(timeout)
         except StreamingQueryException as problem:
             self._finish()
             raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, Stream, Table
+from millstream.catalog.definitions import Item, Stream, Table, Windowed
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
 from millstream.language.written import written
+from millstream.windows.cumulate import Cumulate
+from millstream.windows.panes import Paned
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,23 @@ class Project(Node):
 
 
 @dataclass(frozen=True)
+class WindowAggregate(Node):
+    """The answers of aggregates per window and group: keys, answers, window_start and window_end."""
+
+    below: Node
+    windowed: Windowed
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        work = self.windowed
+        calls = ", ".join(f"{c.text} FILTER ({written(c.condition)})" if c.condition else c.text for c in work.calls)
+        keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
+        pane = spoken(timedelta(microseconds=work.window.pane))
+        shape = f"{_shape(work.window)} along {work.time}"
+        return f"WindowAggregate {calls}{keys}, {shape}: panes of {pane}, merged by two stacks"
+
+
+@dataclass(frozen=True)
 class Sort(Node):
     """The rows of a bounded input in order."""
 
@@ -168,6 +188,15 @@ def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
 def _item(item: Item) -> str:
     expression = written(item.expression)
     return expression if expression == item.name else f"{expression} AS {item.name}"
+
+
+def _shape(window: Paned) -> str:
+    def length(name: str) -> str:
+        return spoken(timedelta(microseconds=getattr(window, name)))
+
+    if isinstance(window, Cumulate):
+        return f"CUMULATE step {length('step')}, size {length('size')}"
+    return f"RANGE {length('range')}, SLIDE {length('slide')}"
 
 
 def _time(stream: Stream) -> str:

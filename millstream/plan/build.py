@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import Select
-from millstream.plan.algebra import Distinct, Filter, Limit, Node, OneRow, Project, Reference, Sort
+from millstream.plan.algebra import Distinct, Filter, Limit, Node, OneRow, Project, Reference, Sort, WindowAggregate
 
 
 def build(select: Select) -> Node:
@@ -11,6 +11,9 @@ def build(select: Select) -> Node:
     plan = _source(select)
     if select.where is not None:
         plan = Filter(plan, select.where)
+    if select.windowed is not None:
+        plan = WindowAggregate(plan, select.windowed)
+        plan = Filter(plan, select.windowed.having) if select.windowed.having is not None else plan
     if select.distinct:
         plan = Distinct(Project(plan, select.items))
         plan = Sort(plan, select.order) if select.order else plan

@@ -13,11 +13,16 @@ from millstream.spark.paths import absolute
 
 @dataclass(frozen=True)
 class Host:
-    """A session, the folder that relative addresses start from, and where streams from the network are logged."""
+    """A session, the folder that relative addresses start from, and where streams from the network are logged.
+
+    `control` is the file on which the query that is being lowered listens for marks, `query` its lasting id.
+    """
 
     spark: SparkSession
     base: Path
     log_of: Callable[[str], Path]
+    control: Path | None = None
+    query: str = ""
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

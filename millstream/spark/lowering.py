@@ -20,11 +20,13 @@ from millstream.plan.algebra import (
     Scan,
     Sort,
     TableScan,
+    WindowAggregate,
 )
 from millstream.spark import arrivals
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.sources import open_stream, open_table
+from millstream.spark.window_lowering import lower_window
 
 
 @singledispatch
@@ -67,6 +69,11 @@ def _filter(node: Filter, host: Host) -> DataFrame:
 def _project(node: Project, host: Host) -> DataFrame:
     columns = [F.expr(spark_text(i.expression)).alias(i.name) for i in node.items]
     return lower(node.below, host).select(*columns)
+
+
+@lower.register
+def _window_aggregate(node: WindowAggregate, host: Host) -> DataFrame:
+    return lower_window(node, lower(node.below, host), host)
 
 
 @lower.register

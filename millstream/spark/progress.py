@@ -17,6 +17,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 ARRIVALS = "millstream.arrivals."
+LATE = "millstream.late."
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Counts:
     rows_in: int = 0
     rows_out: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
     ended: threading.Event = field(default_factory=threading.Event)
     _counting: threading.Lock = field(default_factory=threading.Lock)
@@ -44,13 +46,17 @@ class Counts:
                 return
             self.last_batch = progress.batchId
             self.batches += 1
-            self.rows_in += progress.numInputRows
+            # Marks of the control stream are not rows of the user's.
+            self.rows_in += sum(s.numInputRows for s in progress.sources if "/control]" not in s.description)
             self.busy_seconds += progress.durationMs.get("triggerExecution", 0) / 1000
             metrics: Mapping[str, Any] = progress.observedMetrics or {}
             for name, row in metrics.items():
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
                     self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+                elif name.startswith(LATE):
+                    stream = name.removeprefix(LATE)
+                    self.late[stream] = self.late.get(stream, 0) + int(row["late"] or 0)
 
     def finish(self, recent: Sequence[Any], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""

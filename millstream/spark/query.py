@@ -1,4 +1,4 @@
-"""A plan on its way: started as a Spark streaming query that feeds a sink."""
+"""A frame on its way: started as a Spark streaming query that feeds a sink."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink
+from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
-from millstream.spark.sinks import Deliver, QueryPlace, open_sink
+from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sink
 
 
 def start(
@@ -24,15 +25,28 @@ def start(
     name: str,
     once: bool,
     trigger: timedelta,
+) -> Handle:
+    """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
+    target = open_sink(host, sink, place, deliver)
+    if once and host.control is not None:
+        return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), host.control)
+    return _begin(frame, target, place, counts, name, None if once else trigger)
+
+
+def _begin(
+    frame: DataFrame,
+    target: BatchSink | None,
+    place: QueryPlace,
+    counts: Counts,
+    name: str,
+    trigger: timedelta | None,
 ) -> StreamingQuery:
-    """Start the plan. With `once` it ends by itself when it has read what was there at its start."""
     writer = frame.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
     writer = (
         writer.trigger(availableNow=True)
-        if once
+        if trigger is None
         else writer.trigger(processingTime=f"{trigger // timedelta(milliseconds=1)} milliseconds")
     )
-    target = open_sink(host, sink, place, deliver)
     if target is None:
         return writer.format("noop").start()
 

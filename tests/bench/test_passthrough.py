@@ -135,6 +135,7 @@ def test_engines_that_disagree_fail_loudly(tmp_path: Path, monkeypatch: pytest.M
             passthrough.WORKLOAD,
             ["millstream", "spark"],
             Size(100, 3, 1),
+            {},
             root=tmp_path,
             repeat=1,
             warm_up=0,

@@ -1,0 +1,1 @@
+"""The algebra of aggregates: the contract, and one file per built-in."""

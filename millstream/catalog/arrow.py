@@ -1,0 +1,62 @@
+"""Types of SQL and of Arrow, there and back."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millstream.catalog.schema import SqlType, sql_type
+
+_PLAIN = {
+    exp.DType.TINYINT: pa.int8(),
+    exp.DType.SMALLINT: pa.int16(),
+    exp.DType.INT: pa.int32(),
+    exp.DType.BIGINT: pa.int64(),
+    exp.DType.FLOAT: pa.float32(),
+    exp.DType.DOUBLE: pa.float64(),
+    exp.DType.TEXT: pa.string(),
+    exp.DType.BOOLEAN: pa.bool_(),
+    exp.DType.DATE: pa.date32(),
+    exp.DType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    exp.DType.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
+    exp.DType.TIMESTAMPLTZ: pa.timestamp("us", tz="UTC"),
+    exp.DType.TIMESTAMPNTZ: pa.timestamp("us"),
+}
+_NAMES = {
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INT",
+    "int64": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "bool": "BOOLEAN",
+    "date32[day]": "DATE",
+    "timestamp[us, tz=UTC]": "TIMESTAMP",
+    "timestamp[us]": "TIMESTAMP_NTZ",
+}
+
+
+def to_arrow(type_: SqlType) -> pa.DataType | None:
+    """The Arrow type of an SQL type, None if there is none for keys and arguments of aggregates.
+
+    >>> to_arrow(sql_type("decimal(10,2)"))
+    Decimal128Type(decimal128(10, 2))
+    """
+    if type_.this is exp.DType.DECIMAL:
+        sizes = [int(e.name) for e in type_.expressions] or [10, 0]
+        return pa.decimal128(sizes[0], sizes[1] if len(sizes) > 1 else 0)
+    return _PLAIN.get(type_.this)
+
+
+def to_sql(type_: pa.DataType) -> SqlType:
+    """The SQL type of an Arrow type.
+
+    >>> str(to_sql(pa.list_(pa.int64())).sql(dialect="spark"))
+    'ARRAY<BIGINT>'
+    """
+    if pa.types.is_decimal(type_):
+        return sql_type(f"DECIMAL({type_.precision}, {type_.scale})")
+    if pa.types.is_list(type_):
+        return sql_type(f"ARRAY<{to_sql(type_.value_type).sql(dialect='spark')}>")
+    return sql_type(_NAMES[str(type_)])

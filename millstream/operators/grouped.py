@@ -1,0 +1,50 @@
+"""What a grouped window aggregate computes: keys, calls of aggregates, and the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from millstream.aggregates.contract import Aggregate
+from millstream.windows.panes import Paned
+
+TIME = "__time"
+PANE = "__pane"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One aggregate and the columns it reads; `condition` is the column of its FILTER."""
+
+    aggregate: Aggregate
+    arguments: tuple[str, ...] = ()
+    condition: str | None = None
+
+    @property
+    def width(self) -> int:
+        """How many columns its packed state has."""
+        return len(self.aggregate.components)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Keys and calls over one time window. The first call counts the rows of a group: it says who is there."""
+
+    keys: tuple[tuple[str, pa.DataType], ...]
+    calls: tuple[Call, ...]
+    window: Paned
+
+    @property
+    def key_names(self) -> list[str]:
+        """The names of the key columns."""
+        return [name for name, _ in self.keys]
+
+    def state_names(self, call: int) -> list[str]:
+        """The columns of a call's packed state."""
+        return [f"__s{call}_{i}" for i in range(self.calls[call].width)]
+
+    @property
+    def result_names(self) -> list[str]:
+        """The columns of the answers of all calls but the first."""
+        return [f"__r{i}" for i in range(1, len(self.calls))]

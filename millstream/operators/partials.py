@@ -1,0 +1,37 @@
+"""The first step of a window aggregate: tuples to partial states, one per key and pane (thesis, section 6.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.operators.codes import dense_groups
+from millstream.operators.grouped import PANE, TIME, Grouped
+
+
+def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
+    """A row per key and pane: the key columns, the pane, and the packed states of all calls.
+
+    `rows` has the key columns, the columns that the calls read, and TIME in microseconds. Rows whose time is NULL,
+    and rows that fall between two windows, belong to no window and are left out.
+    """
+    rows = rows.filter(pc.is_valid(rows[TIME])).combine_chunks()
+    times = rows[TIME].to_numpy().astype(np.int64)
+    panes = work.window.pane_of(times)
+    columns = [rows[name] for name in work.key_names]
+    groups, firsts = dense_groups([*columns, pa.array(panes)], len(times))
+    data = {name: rows[name].take(pa.array(firsts)) for name in work.key_names}
+    data[PANE] = pa.array(panes[firsts])
+    for number, call in enumerate(work.calls):
+        chosen, of, at = rows, groups, times
+        if call.condition is not None:
+            mask = pc.fill_null(rows[call.condition], False)
+            keep = mask.to_numpy().astype(bool)
+            chosen, of, at = rows.filter(mask), groups[keep], times[keep]
+        arguments = [chosen[name].combine_chunks() for name in call.arguments]
+        state = call.aggregate.reduce(call.aggregate.zero(len(firsts)), of, arguments, at)
+        data.update(zip(work.state_names(number), call.aggregate.pack(state), strict=True))
+    first, last = work.window.spans(work.window.origin + panes[firsts] * work.window.pane)
+    table = pa.table(data)
+    return table if (first <= last).all() else table.filter(pa.array(first <= last))

@@ -1,0 +1,1 @@
+"""Progress of streams: punctuation and low-watermarks."""

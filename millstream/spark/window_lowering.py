@@ -1,0 +1,99 @@
+"""Window aggregates on Spark: ingress, shuffle by bucket, stage, egress."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from millstream.aggregates.registry import find
+from millstream.catalog.arrow import to_arrow
+from millstream.catalog.definitions import Stream
+from millstream.operators.grouped import TIME, Call, Grouped
+from millstream.operators.paned_aggregate import END, STAMP, START
+from millstream.plan.algebra import Node, Scan, WindowAggregate
+from millstream.spark.control import marks_of
+from millstream.spark.egress import egress
+from millstream.spark.expressions import spark_text
+from millstream.spark.host import Host
+from millstream.spark.ingress import ingress, marks
+from millstream.spark.packets import PACKET_SCHEMA
+from millstream.spark.progress import LATE
+from millstream.spark.stage import OUTPUT_SCHEMA, Stage
+
+
+def lower_window(node: WindowAggregate, frame: DataFrame, host: Host) -> DataFrame:
+    """The frame that computes a window aggregate over the frame of its input."""
+    work, columns = _work(node)
+    stream = _stream(node)
+    buckets = bucket_ids(host.spark)
+    tuples = frame.select(
+        *[F.expr(text).alias(name) for name, text in columns.items()],
+        F.unix_micros(F.col(f"`{node.windowed.time}`")).alias(TIME),
+    )
+    packets = tuples.mapInArrow(ingress(work, buckets), PACKET_SCHEMA)
+    if host.control is not None:
+        control = marks_of(host.spark, host.control)
+        packets = packets.union(control.mapInArrow(marks(work, buckets), PACKET_SCHEMA))
+    slack = stream.slack.days * 86_400_000_000 + stream.slack.seconds * 1_000_000 + stream.slack.microseconds
+    staged = packets.groupBy("bucket").transformWithStateInPandas(
+        Stage(host.query, work, slack), OUTPUT_SCHEMA, "append", "none"
+    )
+    counted = staged.observe(f"{LATE}{stream.name}", F.sum("late").alias("late"))
+    return counted.mapInArrow(egress, from_arrow_schema(_answers(work)))
+
+
+@cache
+def bucket_ids(spark: SparkSession) -> tuple[int, ...]:
+    """As many bucket ids as there are shuffle partitions, each of which Spark's hash sends to another partition."""
+    partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
+    rows = (
+        spark.range(64 * partitions)
+        .select("id", F.expr(f"pmod(hash(cast(id AS INT)), {partitions})").alias("p"))
+        .collect()
+    )
+    first: dict[int, int] = {}
+    for row in rows:
+        first.setdefault(int(row["p"]), int(row["id"]))
+    return tuple(first[p] for p in sorted(first))
+
+
+def _work(node: WindowAggregate) -> tuple[Grouped, dict[str, str]]:
+    """What the operator does, and the columns that Catalyst computes for it."""
+    windowed = node.windowed
+    columns = {item.name: spark_text(item.expression) for item in windowed.keys}
+    keys = []
+    for item in windowed.keys:
+        type_ = to_arrow(item.type)
+        assert type_ is not None  # noqa: S101  (the binder refuses others)
+        keys.append((item.name, type_))
+    count = find("count_star")
+    assert count is not None  # noqa: S101
+    calls = [Call(count([]))]
+    for number, call in enumerate(windowed.calls):
+        names = []
+        for place, argument in enumerate(call.arguments):
+            names.append(f"__a{number}_{place}")
+            columns[names[-1]] = spark_text(argument)
+        condition = None
+        if call.condition is not None:
+            condition = f"__c{number}"
+            columns[condition] = spark_text(call.condition)
+        calls.append(Call(call.aggregate, tuple(names), condition))
+    return Grouped(tuple(keys), tuple(calls), windowed.window), columns
+
+
+def _answers(work: Grouped) -> pa.Schema:
+    fields = [pa.field(name, type_) for name, type_ in work.keys]
+    fields += [pa.field(n, c.aggregate.result) for n, c in zip(work.result_names, work.calls[1:], strict=True)]
+    return pa.schema([*fields, pa.field(START, STAMP), pa.field(END, STAMP)])
+
+
+def _stream(node: Node) -> Stream:
+    below: object = node
+    while not isinstance(below, Scan):
+        below = getattr(below, "below")  # noqa: B009  (every plan of a window ends in a scan)
+    return below.stream

@@ -1,0 +1,32 @@
+"""Which tuples belong together: the kinds of windows, as definitions and as vectorised assignment."""
+
+from __future__ import annotations
+
+from millstream.windows.contract import Window
+from millstream.windows.cumulate import Cumulate
+from millstream.windows.landmark import Landmark
+from millstream.windows.over import Frames, Over, OverRange, OverRows
+from millstream.windows.panes import Paned
+from millstream.windows.rows import Rows
+from millstream.windows.session import Session
+from millstream.windows.slide_by_tuple import SlideByTuple
+from millstream.windows.sliding import Sliding
+from millstream.windows.tumbling import tumbling
+from millstream.windows.tuples import Tuple
+
+__all__ = [
+    "Cumulate",
+    "Frames",
+    "Landmark",
+    "Over",
+    "OverRange",
+    "OverRows",
+    "Paned",
+    "Rows",
+    "Session",
+    "SlideByTuple",
+    "Sliding",
+    "Tuple",
+    "Window",
+    "tumbling",
+]

@@ -1,0 +1,63 @@
+"""Cumulating time windows: they grow by a step up to a size, then start anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millstream.errors import SettingError
+from millstream.windows.panes import Paned
+from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
+
+
+@dataclass(frozen=True)
+class Cumulate(Paned):
+    """Window w is [start, end) with end = origin + (w + 1) * step and start the last origin + k * size before end.
+
+    As CUMULATE of Flink: the size is a multiple of the step. Not in the thesis.
+
+    >>> day = Cumulate(step=2, size=6)
+    >>> [day.bounds(w) for w in range(-1, 4)]
+    [(-6, 0), (0, 2), (0, 4), (0, 6), (6, 8)]
+    >>> list(day.wids(Tuple(3)))
+    [1, 2]
+    """
+
+    step: int
+    size: int
+    origin: int = 0
+
+    def __post_init__(self) -> None:
+        require_positive(step=self.step, size=self.size)
+        if self.size % self.step:
+            raise SettingError(
+                f"the size of a cumulating window, {self.size}, must be a multiple of its step, {self.step}"
+            )
+
+    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:
+        """From the step that the tuple is in to the last one of its size."""
+        t = tuple_.time - self.origin
+        return Ids(t // self.step, (t // self.size + 1) * self._steps)
+
+    def spans(self, times: Times) -> tuple[Ints, Ints]:
+        """`wids` of many times: the first and the last id of each."""
+        t = times - self.origin
+        return t // self.step, (t // self.size + 1) * self._steps - 1
+
+    def bounds(self, wid: int, tuples: Sequence[Tuple] = ()) -> tuple[int, int]:  # noqa: D102
+        return self.origin + wid // self._steps * self.size, self.origin + (wid + 1) * self.step
+
+    def first_open(self, watermark: int) -> int:  # noqa: D102
+        return (watermark - self.origin) // self.step
+
+    @property
+    def pane(self) -> int:
+        """The step."""
+        return self.step
+
+    def panes(self, wid: int) -> Ids:  # noqa: D102
+        return Ids(wid // self._steps * self._steps, wid + 1)
+
+    @property
+    def _steps(self) -> int:
+        return self.size // self.step
