@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,13 +21,18 @@ pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
 FILES, ROWS = 40, 200
 SCRIPT = """
-CREATE STREAM s (id INT, note STRING) SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);
+CREATE STREAM s (id INT, note STRING, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS
+  SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);
 CREATE SINK folder TO 'csv:out/folder';
 CREATE SINK single TO 'csv:out/single.csv';
 CREATE SINK columns TO 'parquet:out/columns';
 INSERT INTO folder SELECT id, note FROM s WHERE id >= 0;
 INSERT INTO single SELECT id, note FROM s;
 INSERT INTO columns SELECT id FROM s;
+CREATE SINK windows TO 'csv:out/windows';
+INSERT INTO windows
+  SELECT id % 3 AS k, window_start, count(*) [RANGE 5 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, sum(id) AS total, max(note)
+    AS note FROM s GROUP BY id % 3;
 """
 
 
@@ -41,8 +48,10 @@ def published(folder: Path) -> int:
 def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for file in range(FILES):
-        lines = [f"{file * ROWS + i},note {i}" for i in range(ROWS)]
-        (tmp_path / "in" / f"{file:03d}.csv").write_text("id,note\n" + "\n".join(lines) + "\n")
+        lines = [f"{file * ROWS + i},note {i},{stamp(file, i)}" for i in range(ROWS)]
+        path = tmp_path / "in" / f"{file:03d}.csv"
+        path.write_text("id,note,ts\n" + "\n".join(lines) + "\n")
+        os.utime(path, (1e9 + file, 1e9 + file))  # Spark takes files by age
     (tmp_path / "x.esl").write_text(SCRIPT)
     chance = random.Random(os.getpid())
     for kill in range(3):
@@ -68,6 +77,30 @@ def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
     assert Counter(_ids(tmp_path / "out" / "single.csv")) == wanted
     tables = [pq.read_table(f) for f in (tmp_path / "out" / "columns").glob("*.parquet")]
     assert Counter(i for t in tables for i in t["id"].to_pylist()) == wanted
+    assert windows(tmp_path / "out" / "windows") == expected_windows(tmp_path / "in")
+
+
+def stamp(file: int, row: int) -> str:
+    """A second a file, and rows out of order by up to two seconds."""
+    return (datetime(2024, 1, 1) + timedelta(seconds=file, milliseconds=-(row * 7919) % 2000)).isoformat()
+
+
+def windows(folder: Path) -> Counter[tuple[object, ...]]:
+    with duckdb.connect() as db:
+        types = "{'k': 'INT', 'w': 'TIMESTAMP', 'n': 'BIGINT', 'total': 'BIGINT', 'note': 'VARCHAR'}"
+        return Counter(db.execute(f"FROM read_csv('{folder}/*.csv', header=true, columns={types})").fetchall())
+
+
+def expected_windows(folder: Path) -> Counter[tuple[object, ...]]:
+    starts = "range(TIMESTAMP '2023-12-31 23:59:00', TIMESTAMP '2024-01-01 00:02:00', INTERVAL 2 SECOND)"
+    with duckdb.connect() as db:
+        return Counter(
+            db.execute(
+                f"""SELECT id % 3, w, count(*), sum(id)::BIGINT, max(note) FROM read_csv('{folder}/*.csv') AS s,
+                    (SELECT unnest({starts}) AS w) AS windows
+                    WHERE ts >= w AND ts < w + INTERVAL 5 SECOND GROUP BY 1, 2"""
+            ).fetchall()
+        )
 
 
 def _ids(file: Path) -> list[int]:
