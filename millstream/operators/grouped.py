@@ -15,11 +15,16 @@ PANE = "__pane"
 
 @dataclass(frozen=True)
 class Call:
-    """One aggregate and the columns it reads; `condition` is the column of its FILTER."""
+    """One aggregate and the columns it reads; `condition` is the column of its FILTER.
+
+    `names` are the columns that its answers go to: none if it is computed for its own sake, several if the same
+    aggregate was asked for several times.
+    """
 
     aggregate: Aggregate
     arguments: tuple[str, ...] = ()
     condition: str | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -45,6 +50,6 @@ class Grouped:
         return [f"__s{call}_{i}" for i in range(self.calls[call].width)]
 
     @property
-    def result_names(self) -> list[str]:
-        """The columns of the answers of all calls but the first."""
-        return [f"__r{i}" for i in range(1, len(self.calls))]
+    def results(self) -> pa.Schema:
+        """The columns of the answers."""
+        return pa.schema([pa.field(name, call.aggregate.result) for call in self.calls for name in call.names])

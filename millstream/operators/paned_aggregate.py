@@ -142,8 +142,9 @@ class PanedAggregate:
         present = np.flatnonzero(total[0][0] > 0)
         start, end = self._work.window.bounds(wid)
         data = {name: self._index.keys[name].take(pa.array(present)) for name in self._work.key_names}
-        for name, call, state in zip(self._work.result_names, self._work.calls[1:], total[1:], strict=True):
-            data[name] = call.aggregate.finish(take(state, present))
+        for call, state in zip(self._work.calls, total, strict=True):
+            if call.names:
+                data.update(dict.fromkeys(call.names, call.aggregate.finish(take(state, present))))
         data[START] = pa.array(np.full(len(present), start), STAMP)
         data[END] = pa.array(np.full(len(present), end), STAMP)
         return pa.table(data)

@@ -72,8 +72,12 @@ def _work(node: WindowAggregate) -> tuple[Grouped, dict[str, str]]:
         keys.append((item.name, type_))
     count = find("count_star")
     assert count is not None  # noqa: S101
-    calls = [Call(count([]))]
+    # The count of rows says which groups are there; whoever asks for it gets the same.
+    plain = [c.name for c in windowed.calls if c.aggregate.name == count.name and c.condition is None]
+    calls = [Call(count([]), names=tuple(plain))]
     for number, call in enumerate(windowed.calls):
+        if call.name in plain:
+            continue
         names = []
         for place, argument in enumerate(call.arguments):
             names.append(f"__a{number}_{place}")
@@ -82,14 +86,13 @@ def _work(node: WindowAggregate) -> tuple[Grouped, dict[str, str]]:
         if call.condition is not None:
             condition = f"__c{number}"
             columns[condition] = spark_text(call.condition)
-        calls.append(Call(call.aggregate, tuple(names), condition))
+        calls.append(Call(call.aggregate, tuple(names), condition, (call.name,)))
     return Grouped(tuple(keys), tuple(calls), windowed.window), columns
 
 
 def _answers(work: Grouped) -> pa.Schema:
-    fields = [pa.field(name, type_) for name, type_ in work.keys]
-    fields += [pa.field(n, c.aggregate.result) for n, c in zip(work.result_names, work.calls[1:], strict=True)]
-    return pa.schema([*fields, pa.field(START, STAMP), pa.field(END, STAMP)])
+    keys = [pa.field(name, type_) for name, type_ in work.keys]
+    return pa.schema([*keys, *work.results, pa.field(START, STAMP), pa.field(END, STAMP)])
 
 
 def _stream(node: Node) -> Stream:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import find
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.grouped import TIME, Call, Grouped
@@ -26,7 +27,7 @@ SLACK = 5
 Answer = tuple[object, ...]
 
 
-def aggregate(name: str, *types: pa.DataType) -> object:
+def aggregate(name: str, *types: pa.DataType) -> Aggregate:
     found = find(name)
     assert found is not None
     return found(list(types))
@@ -35,13 +36,13 @@ def aggregate(name: str, *types: pa.DataType) -> object:
 def work(window: Paned) -> Grouped:
     number = pa.int64()
     calls = (
-        Call(aggregate("count_star")),  # type: ignore[arg-type]
-        Call(aggregate("count", number), ("v",)),  # type: ignore[arg-type]
-        Call(aggregate("sum", number), ("v",)),  # type: ignore[arg-type]
-        Call(aggregate("min", number), ("v",)),  # type: ignore[arg-type]
-        Call(aggregate("max", number), ("v",)),  # type: ignore[arg-type]
-        Call(aggregate("avg", number), ("v",)),  # type: ignore[arg-type]
-        Call(aggregate("sum", number), ("v",), "wanted"),  # type: ignore[arg-type]
+        Call(aggregate("count_star")),
+        Call(aggregate("count", number), ("v",), names=("__r1",)),
+        Call(aggregate("sum", number), ("v",), names=("__r2",)),
+        Call(aggregate("min", number), ("v",), names=("__r3",)),
+        Call(aggregate("max", number), ("v",), names=("__r4",)),
+        Call(aggregate("avg", number), ("v",), names=("__r5",)),
+        Call(aggregate("sum", number), ("v",), "wanted", ("__r6",)),
     )
     return Grouped((("k", pa.string()),), calls, window)
 
