@@ -19,7 +19,7 @@ from millstream.catalog.definitions import (
 )
 from millstream.catalog.schema import Schema
 from millstream.catalog.settings import SETTINGS
-from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, UnknownName, suggest
+from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, suggest
 from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
 from millstream.language.binder import bind_query
 from millstream.language.statements import (
@@ -238,13 +238,7 @@ def _describe(statement: Describe, catalog: Catalog) -> Bound:
     if isinstance(found, Stream) and side.upper() == "REJECTED":
         return Description(f"{found.name}.REJECTED", found, REJECTED_SCHEMA)
     if isinstance(found, Stream) and side.upper() == "LATE":
-        raise NotYet(
-            f"{found.name}.LATE is part of the language, but this version cannot run it yet",
-            statement.text,
-            statement.name.span,
-            clause="DESCRIBE",
-            hint="docs/language.md lists what works",
-        )
+        return Description(f"{found.name}.LATE", found, found.schema)
     known = [d.name for d in catalog]
     raise UnknownName(
         f"nothing is named '{statement.name}'",

@@ -170,9 +170,7 @@ def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
     if relation is None:
         known = [d.name for d in catalog.all(Stream)]
         raise UnknownName(f"no stream '{node.db}'", text, span, clause="FROM", hint=suggest(node.db, known))
-    if side == "LATE":
-        raise _not_yet(f"{node.db}.LATE", node, text, "FROM")
-    if side != "REJECTED":
+    if side not in {"REJECTED", "LATE"}:
         raise UnknownName(
             f"{relation.name} has no side output '{node.name}'",
             text,
@@ -182,12 +180,19 @@ def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
         )
     if not isinstance(relation, Stream) or relation.source is None:
         raise UnknownName(
-            f"{relation.name} rejects no rows: it is not read from a source",
+            f"{relation.name} has no {side}: it is not read from a source",
             text,
             span,
             clause="FROM",
-            hint=f"ask the stream it comes from: {_root(relation, catalog)}.REJECTED",
+            hint=f"ask the stream it comes from: {_root(relation, catalog)}.{side}",
         )
+    if side == "LATE":
+        if relation.time is None:
+            hint = "declare the stream with ORDER BY its time-stamp column"
+            raise Refused(
+                f"{relation.name} has no time stamp, so nothing is late", text, span, clause="FROM", hint=hint
+            )
+        return Scope(node.alias or node.name, relation.schema, False, source=f"{relation.name}.LATE")
     return Scope(node.alias or node.name, REJECTED_SCHEMA, False, source=f"{relation.name}.REJECTED")
 
 

@@ -48,7 +48,7 @@ from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
-from millstream.plan.algebra import Node, RejectedScan, Scan, WindowAggregate
+from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan, WindowAggregate
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
@@ -382,7 +382,7 @@ def has_state(plan: Node) -> bool:
     """Whether a plan remembers anything from one batch to the next."""
     node: object = plan
     while isinstance(node, Node):
-        if isinstance(node, WindowAggregate):
+        if isinstance(node, WindowAggregate | LateScan):
             return True
         node = getattr(node, "below", None)
     return False
@@ -393,7 +393,7 @@ def sources_of(plan: Node) -> list[str]:
     found = []
     node: object = plan
     while isinstance(node, Node):
-        if isinstance(node, Scan | RejectedScan):
+        if isinstance(node, Scan | RejectedScan | LateScan):
             found.append(f"{node.stream.name} {node.stream.source}".lower() if node.stream.source else node.stream.name)
         node = getattr(node, "below", None)
     return found

@@ -57,6 +57,17 @@ class RejectedScan(Node):
 
 
 @dataclass(frozen=True)
+class LateScan(Node):
+    """The tuples of a stream that come behind its low-watermark: its side output LATE."""
+
+    stream: Stream
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return f"Scan late tuples of {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
+
+
+@dataclass(frozen=True)
 class TableScan(Node):
     """The rows of a stored table."""
 

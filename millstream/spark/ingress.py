@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,25 +31,28 @@ def ingress(work: Grouped, buckets: Sequence[int]) -> Arrow:
     return run
 
 
-def marks(work: Grouped, buckets: Sequence[int]) -> Arrow:
+def whole_tuples(buckets: Sequence[int]) -> Arrow:
+    """A function for mapInArrow from tuples to packets of the same tuples, dealt out evenly."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in _chunks(batches):
+            progress = Progress(pc.max(rows[TIME]).as_py())
+            place = np.arange(rows.num_rows) % len(buckets)
+            parts = [rows.filter(pa.array(place == number)) for number in range(len(buckets))]
+            yield packets([(b, seal(part, progress)) for b, part in zip(buckets, parts, strict=True)])
+
+    return run
+
+
+def marks(buckets: Sequence[int]) -> Arrow:
     """A function for mapInArrow from the rows of the control stream to packets that only carry progress."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                nothing = partial_states(work, _empty(work))
-                yield packets([(b, seal(nothing, Progress(final=True))) for b in buckets])
+                yield packets([(b, seal(pa.table({}), Progress(final=True))) for b in buckets])
 
     return run
-
-
-def _empty(work: Grouped) -> pa.Table:
-    fields = [pa.field(name, type_) for name, type_ in work.keys]
-    for call in work.calls:
-        fields += [pa.field(n, t) for n, t in zip(call.arguments, call.aggregate.arguments, strict=True)]
-        fields += [pa.field(call.condition, pa.bool_())] if call.condition else []
-    unique = {f.name: f for f in (*fields, pa.field(TIME, pa.int64()))}
-    return pa.schema(list(unique.values())).empty_table()
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -12,6 +12,7 @@ from millstream.plan.algebra import (
     Derived,
     Distinct,
     Filter,
+    LateScan,
     Limit,
     Node,
     OneRow,
@@ -26,7 +27,7 @@ from millstream.spark import arrivals
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.sources import open_stream, open_table
-from millstream.spark.window_lowering import lower_window
+from millstream.spark.window_lowering import lower_late, lower_window
 
 
 @singledispatch
@@ -48,6 +49,11 @@ def _scan(node: Scan, host: Host) -> DataFrame:
 @lower.register
 def _rejected(node: RejectedScan, host: Host) -> DataFrame:
     return arrivals.rejected(open_stream(host, node.stream), node.stream)
+
+
+@lower.register
+def _late(node: LateScan, host: Host) -> DataFrame:
+    return lower_late(node.stream, lower(Scan(node.stream), host), host)
 
 
 @lower.register

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.operators.blobs import to_bytes
-from millstream.operators.grouped import Grouped
-from millstream.operators.paned_aggregate import PanedAggregate
+from millstream.operators.blobs import Blobs, to_bytes
+from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.packets import unseal
 
@@ -52,16 +51,16 @@ class PendingBlobs:
         self.deletes = set()
 
 
-_CACHE: dict[tuple[str, int], tuple[int, PanedAggregate, PendingBlobs]] = {}
+_CACHE: dict[tuple[str, int], tuple[int, Operator, PendingBlobs]] = {}
 """The operators that this process has run, by query and bucket, each with the version of its state."""
 
 
 class Stage(StatefulProcessor):
     """Runs the operator of a query over the packets of a batch: all data first, then the progress they carry."""
 
-    def __init__(self, query: str, work: Grouped, slack: int) -> None:
+    def __init__(self, query: str, make: Callable[[Blobs], Operator], slack: int) -> None:
         self._query = query
-        self._work = work
+        self._make = make
         self._slack = slack
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -80,7 +79,8 @@ class Stage(StatefulProcessor):
         for frame in rows:
             for payload in frame["payload"]:
                 table, progress = unseal(bytes(payload))
-                late += operator.process(table)
+                if table.num_columns:  # a mark carries nothing but progress
+                    late += operator.process(table)
                 final |= progress.final
                 if progress.newest is not None:
                     newest = progress.newest if newest is None else max(newest, progress.newest)
@@ -98,14 +98,14 @@ class Stage(StatefulProcessor):
     def close(self) -> None:
         """Spark calls this after the last bucket."""
 
-    def _load(self, bucket: int, version: int) -> tuple[PanedAggregate, PendingBlobs]:
+    def _load(self, bucket: int, version: int) -> tuple[Operator, PendingBlobs]:
         """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
         cached = _CACHE.get((self._query, bucket))
         if cached and cached[0] == version:
             return cached[1], cached[2]
         stored = {str(k[0]): bytes(v[0]) for k, v in self._blobs.iterator()} if version else {}
         pending = PendingBlobs(stored)
-        return PanedAggregate(self._work, pending), pending
+        return self._make(pending), pending
 
     def _save(self, pending: PendingBlobs) -> None:
         for name in pending.deletes:

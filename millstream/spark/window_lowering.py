@@ -1,8 +1,10 @@
-"""Window aggregates on Spark: ingress, shuffle by bucket, stage, egress."""
+"""What has state, on Spark: ingress, shuffle by bucket, stage, egress."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache, partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,14 +14,17 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from millstream.aggregates.registry import find
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Stream
+from millstream.operators.blobs import Blobs
+from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME, Call, Grouped
-from millstream.operators.paned_aggregate import END, STAMP, START
+from millstream.operators.late import LateTuples
+from millstream.operators.paned_aggregate import END, STAMP, START, PanedAggregate
 from millstream.plan.algebra import Node, Scan, WindowAggregate
 from millstream.spark.control import marks_of
 from millstream.spark.egress import egress
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.ingress import ingress, marks
+from millstream.spark.ingress import ingress, marks, whole_tuples
 from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
 from millstream.spark.stage import OUTPUT_SCHEMA, Stage
@@ -35,15 +40,27 @@ def lower_window(node: WindowAggregate, frame: DataFrame, host: Host) -> DataFra
         F.unix_micros(F.col(f"`{node.windowed.time}`")).alias(TIME),
     )
     packets = tuples.mapInArrow(ingress(work, buckets), PACKET_SCHEMA)
+    answers = _staged(packets, partial(PanedAggregate, work), stream, host)
+    return answers.mapInArrow(egress, from_arrow_schema(_answers(work)))
+
+
+def lower_late(stream: Stream, frame: DataFrame, host: Host) -> DataFrame:
+    """The frame of a stream's late tuples over the frame of its tuples."""
+    rows = frame.withColumn(TIME, F.unix_micros(F.col(f"`{stream.time}`")))
+    packets = rows.mapInArrow(whole_tuples(bucket_ids(host.spark)), PACKET_SCHEMA)
+    return _staged(packets, LateTuples, stream, host).mapInArrow(egress, frame.schema)
+
+
+def _staged(packets: DataFrame, make: Callable[[Blobs], Operator], stream: Stream, host: Host) -> DataFrame:
+    """The packets, with the marks of the control stream, through a stage."""
     if host.control is not None:
         control = marks_of(host.spark, host.control)
-        packets = packets.union(control.mapInArrow(marks(work, buckets), PACKET_SCHEMA))
-    slack = stream.slack.days * 86_400_000_000 + stream.slack.seconds * 1_000_000 + stream.slack.microseconds
+        packets = packets.union(control.mapInArrow(marks(bucket_ids(host.spark)), PACKET_SCHEMA))
+    slack = stream.slack // timedelta(microseconds=1)
     staged = packets.groupBy("bucket").transformWithStateInPandas(
-        Stage(host.query, work, slack), OUTPUT_SCHEMA, "append", "none"
+        Stage(host.query, make, slack), OUTPUT_SCHEMA, "append", "none"
     )
-    counted = staged.observe(f"{LATE}{stream.name}", F.sum("late").alias("late"))
-    return counted.mapInArrow(egress, from_arrow_schema(_answers(work)))
+    return staged.observe(f"{LATE}{stream.name}", F.sum("late").alias("late"))
 
 
 @cache

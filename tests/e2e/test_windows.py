@@ -119,3 +119,27 @@ def test_a_live_window_closes_when_its_time_has_passed(live_mill: Mill, tmp_path
     assert arrive("4", "2024-01-01T00:00:05,a,100") == [{"k": "a", "total": 3}]
     query.stop()
     assert query.counts.late == {"s": 1}
+
+
+@pytest.mark.usefixtures("spark")
+def test_late_tuples_are_a_stream_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    files = (
+        ["2024-01-01T00:00:03,a,1", "2024-01-01T00:01:00,a,2"],
+        ["2024-01-01T00:00:54,a,3", "2024-01-01T00:00:56,b,4", ",c,5", "2024-01-01T00:00:01,b,"],
+    )
+    for number, rows in enumerate(files):
+        file = tmp_path / "in" / f"{number}.csv"
+        file.write_text("ts,k,v\n" + "\n".join(rows) + "\n")
+        os.utime(file, (1e9 + number, 1e9 + number))
+    with connect(base=tmp_path, once=True) as mill:
+        mill.execute(f"{STREAM} CREATE QUERY late AS SELECT k, v + 1 AS next, ts FROM s.LATE;")
+        mill.execute("CREATE QUERY n AS SELECT count(*) [RANGE 1 HOUR, WA ts] AS n FROM s; DESCRIBE s.LATE;")
+        mill.wait()
+        # The low-watermark is a minute less the slack of 5 s when the second file comes.
+        assert answers(mill, "late") == Counter(
+            [("a", 4, datetime(2024, 1, 1, 0, 0, 54)), ("b", None, datetime(2024, 1, 1, 0, 0, 1))]
+        )
+        assert mill.query("late").counts.late == {"s": 2}
+        # A window that is still open takes late tuples all the same.
+        assert answers(mill, "n") == Counter([(5,)])

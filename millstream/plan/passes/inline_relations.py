@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, Stream, Table
 from millstream.errors import MillstreamError
-from millstream.plan.algebra import Derived, Node, Reference, RejectedScan, Scan, TableScan, rewrite
+from millstream.plan.algebra import Derived, LateScan, Node, Reference, RejectedScan, Scan, TableScan, rewrite
 from millstream.plan.build import build
 
 
@@ -18,7 +18,7 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
         name, _, side = node.name.partition(".")
         match catalog.relation(name):
             case Stream() as stream:
-                return RejectedScan(stream) if side else Scan(stream)
+                return {"": Scan, "REJECTED": RejectedScan, "LATE": LateScan}[side](stream)
             case DerivedStream() as derived:
                 return Derived(inline_relations(build(derived.select), catalog), derived.name)
             case Table() as table:
