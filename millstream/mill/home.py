@@ -42,13 +42,13 @@ class Home:
         """Where the rows of a stored table are."""
         return self.root / "tables" / table.lower()
 
-    def query_place(self, query: Query, sources: list[str]) -> QueryPlace:
-        """The folder of a query; what it has read so far is only good for the same sources."""
+    def query_place(self, query: Query, sources: list[str], shape: str = "") -> QueryPlace:
+        """The folder of a query; what it remembers is only good for the same sources and the same shape of state."""
         folder = self.root / "queries" / query.name.lower()
         file = folder / "query.json"
         if not file.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            record = {"id": uuid.uuid4().hex[:12], "sources": sources, "text": query.text}
+            record = {"id": uuid.uuid4().hex[:12], "sources": sources, "shape": shape, "text": query.text}
             new = file.with_suffix(".new")
             new.write_text(json.dumps(record, indent=1))
             new.replace(file)
@@ -58,6 +58,12 @@ class Home:
             raise RunError(
                 f"the checkpoint of query {query.name} belongs to other sources: it has read "
                 f"{', '.join(map(str, record['sources']))}, and now it would read {', '.join(sources)}\n"
+                f"help: give the query another name, or remove {folder} to start from the beginning"
+            )
+        if record.get("shape", "") != shape:
+            raise RunError(
+                f"the checkpoint of query {query.name} holds the state of another window: it was made for\n"
+                f"  {record['shape'] or 'a query without state'}\nand now the query is\n  {shape or 'without state'}\n"
                 f"help: give the query another name, or remove {folder} to start from the beginning"
             )
         return QueryPlace(folder, str(record["id"]), fresh=not (folder / "checkpoint" / "offsets").exists())

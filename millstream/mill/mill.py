@@ -302,9 +302,9 @@ class Mill:
         plan = self._plan(query.select, self.catalog)
         sink = (self.catalog.sink(query.sink) if query.sink else None) or KEPT
         self._check_single_writer(sink, query)
-        place = self.home.query_place(query, sources_of(plan))
-        control = place.folder / "control" if has_state(plan) else None
-        host = replace(self._host(), control=control, query=place.id)
+        shape = shape_of(plan)
+        place = self.home.query_place(query, sources_of(plan), shape)
+        host = replace(self._host(), place=place if shape else None)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)
@@ -378,14 +378,15 @@ def _anchored(definition: Definition, base: Path) -> Definition:
     return definition
 
 
-def has_state(plan: Node) -> bool:
-    """Whether a plan remembers anything from one batch to the next."""
+def shape_of(plan: Node) -> str:
+    """What a plan remembers from one batch to the next, in words; nothing if it has no state."""
+    shapes = []
     node: object = plan
     while isinstance(node, Node):
         if isinstance(node, WindowAggregate | LateScan):
-            return True
+            shapes.append(node.label())
         node = getattr(node, "below", None)
-    return False
+    return "; ".join(shapes)
 
 
 def sources_of(plan: Node) -> list[str]:

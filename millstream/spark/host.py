@@ -9,20 +9,20 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from millstream.spark.paths import absolute
+from millstream.spark.sinks.place import QueryPlace
 
 
 @dataclass(frozen=True)
 class Host:
     """A session, the folder that relative addresses start from, and where streams from the network are logged.
 
-    `control` is the file on which the query that is being lowered listens for marks, `query` its lasting id.
+    `place` is where the query that is being lowered keeps its state, if it has any.
     """
 
     spark: SparkSession
     base: Path
     log_of: Callable[[str], Path]
-    control: Path | None = None
-    query: str = ""
+    place: QueryPlace | None = None
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

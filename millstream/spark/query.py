@@ -28,8 +28,8 @@ def start(
 ) -> Handle:
     """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
     target = open_sink(host, sink, place, deliver)
-    if once and host.control is not None:
-        return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), host.control)
+    if once and host.place is not None:
+        return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
     return _begin(frame, target, place, counts, name, None if once else trigger)
 
 

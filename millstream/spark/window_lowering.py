@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from millstream.aggregates.registry import find
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Stream
+from millstream.errors import RunError
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME, Call, Grouped
@@ -27,6 +28,7 @@ from millstream.spark.host import Host
 from millstream.spark.ingress import ingress, marks, whole_tuples
 from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
+from millstream.spark.sinks.place import QueryPlace
 from millstream.spark.stage import OUTPUT_SCHEMA, Stage
 
 
@@ -34,7 +36,7 @@ def lower_window(node: WindowAggregate, frame: DataFrame, host: Host) -> DataFra
     """The frame that computes a window aggregate over the frame of its input."""
     work, columns = _work(node)
     stream = _stream(node)
-    buckets = bucket_ids(host.spark)
+    buckets = bucket_ids(host)
     tuples = frame.select(
         *[F.expr(text).alias(name) for name, text in columns.items()],
         F.unix_micros(F.col(f"`{node.windowed.time}`")).alias(TIME),
@@ -47,24 +49,39 @@ def lower_window(node: WindowAggregate, frame: DataFrame, host: Host) -> DataFra
 def lower_late(stream: Stream, frame: DataFrame, host: Host) -> DataFrame:
     """The frame of a stream's late tuples over the frame of its tuples."""
     rows = frame.withColumn(TIME, F.unix_micros(F.col(f"`{stream.time}`")))
-    packets = rows.mapInArrow(whole_tuples(bucket_ids(host.spark)), PACKET_SCHEMA)
+    packets = rows.mapInArrow(whole_tuples(bucket_ids(host)), PACKET_SCHEMA)
     return _staged(packets, LateTuples, stream, host).mapInArrow(egress, frame.schema)
 
 
 def _staged(packets: DataFrame, make: Callable[[Blobs], Operator], stream: Stream, host: Host) -> DataFrame:
     """The packets, with the marks of the control stream, through a stage."""
-    if host.control is not None:
-        control = marks_of(host.spark, host.control)
-        packets = packets.union(control.mapInArrow(marks(bucket_ids(host.spark)), PACKET_SCHEMA))
+    control = marks_of(host.spark, _place(host).control)
+    packets = packets.union(control.mapInArrow(marks(bucket_ids(host)), PACKET_SCHEMA))
     slack = stream.slack // timedelta(microseconds=1)
     staged = packets.groupBy("bucket").transformWithStateInPandas(
-        Stage(host.query, make, slack), OUTPUT_SCHEMA, "append", "none"
+        Stage(_place(host).id, make, slack), OUTPUT_SCHEMA, "append", "none"
     )
     return staged.observe(f"{LATE}{stream.name}", F.sum("late").alias("late"))
 
 
+def bucket_ids(host: Host) -> tuple[int, ...]:
+    """The buckets of a query. They are chosen once: a key must find its state again, also on a larger machine."""
+    place = _place(host)
+    known = place.load("buckets")
+    if not known:
+        known = {str(number): bucket for number, bucket in enumerate(even_bucket_ids(host.spark))}
+        place.save("buckets", known)
+    return tuple(known[str(number)] for number in range(len(known)))
+
+
+def _place(host: Host) -> QueryPlace:
+    if host.place is None:
+        raise RunError("a query with state needs a place to keep it")
+    return host.place
+
+
 @cache
-def bucket_ids(spark: SparkSession) -> tuple[int, ...]:
+def even_bucket_ids(spark: SparkSession) -> tuple[int, ...]:
     """As many bucket ids as there are shuffle partitions, each of which Spark's hash sends to another partition."""
     partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
     rows = (

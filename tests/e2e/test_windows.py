@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from millstream.errors import RunError
 from millstream.mill import Mill, connect
 
 pytestmark = pytest.mark.spark
@@ -143,3 +144,26 @@ def test_late_tuples_are_a_stream_of_their_own(tmp_path: Path) -> None:
         assert mill.query("late").counts.late == {"s": 2}
         # A window that is still open takes late tuples all the same.
         assert answers(mill, "n") == Counter([(5,)])
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_window_keeps_its_state_and_its_buckets_across_runs(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    select = "SELECT k, count(*) [RANGE 10 SECONDS, WA ts] AS n FROM s GROUP BY k"
+    found: Rows = Counter()
+    for number, partitions in enumerate([2, 3, 1]):
+        file = tmp_path / "in" / f"{number}.csv"
+        seconds = [number * 20 + i for i in range(20)]
+        file.write_text("ts,k,v\n" + "".join(f"2024-01-01T00:00:{s:02d},{'ab'[s % 2]},1\n" for s in seconds))
+        with connect(tmp_path / "ck", base=tmp_path) as mill:
+            mill.spark.conf.set("spark.sql.shuffle.partitions", partitions)
+            mill.execute(f"{STREAM} CREATE QUERY q AS {select};")
+            mill.query("q").process_available()
+            found += answers(mill, "q")
+            mill.spark.conf.set("spark.sql.shuffle.partitions", 2)
+    # 59 s less the slack closes five windows of ten seconds; none is answered twice or lost on the way.
+    assert found == Counter({("a", 5): 5, ("b", 5): 5})
+    with connect(tmp_path / "ck", base=tmp_path) as mill:
+        other = select.replace("10 SECONDS", "20 SECONDS")
+        with pytest.raises(RunError, match="holds the state of another window"):
+            mill.execute(f"{STREAM} CREATE QUERY q AS {other};")

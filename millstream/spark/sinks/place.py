@@ -20,6 +20,11 @@ class QueryPlace:
         """Where Spark keeps its own progress."""
         return str(self.folder / "checkpoint")
 
+    @property
+    def control(self) -> Path:
+        """The folder of marks that are sent to the query."""
+        return self.folder / "control"
+
     def load(self, name: str) -> dict[str, int]:
         """A small record kept earlier, empty if there is none."""
         file = self.folder / f"{name}.json"
