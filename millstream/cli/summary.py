@@ -20,6 +20,7 @@ def summarize(mill: Mill, seconds: float, *, as_json: bool) -> None:
             "rows_in": q.counts.rows_in,
             "rows_out": q.counts.rows_out,
             "rejected": sum(q.counts.rejected.values()),
+            **({"late": sum(q.counts.late.values())} if as_json else {}),
             "batches": q.counts.batches,
             "rows_per_s": round(q.counts.rows_per_second),
         }
@@ -40,13 +41,20 @@ def summarize(mill: Mill, seconds: float, *, as_json: bool) -> None:
         for row in rows:
             words = ", ".join(f"{v} {k.replace('_', ' ')}" for k, v in row.items() if k not in {"query", "state"})
             print(f"{row['query']}: {row['state']}, {words}", file=sys.stderr)
-    rejected: dict[str, int] = {}
+    for stream, count in _most(mill, "rejected").items():
+        print(f"{stream}: {_rows(count)} did not parse; see {stream}.REJECTED", file=sys.stderr)
+    for stream, count in _most(mill, "late").items():
+        print(f"{stream}: {_rows(count)} came too late; see {stream}.LATE", file=sys.stderr)
+
+
+def _most(mill: Mill, what: str) -> dict[str, int]:
+    """For each stream the highest count of its queries: each of them reads the whole stream."""
+    most: dict[str, int] = {}
     for query in mill.queries:
-        for stream, count in query.counts.rejected.items():
-            rejected[stream] = max(rejected.get(stream, 0), count)
-    for stream, count in rejected.items():
-        if count:
-            print(
-                f"{stream}: {count} row{'' if count == 1 else 's'} did not parse; see {stream}.REJECTED",
-                file=sys.stderr,
-            )
+        for stream, count in getattr(query.counts, what).items():
+            most[stream] = max(most.get(stream, 0), count)
+    return {stream: count for stream, count in most.items() if count}
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -49,8 +51,26 @@ def scatter(table: pa.Table, keys: Sequence[str], buckets: int) -> list[pa.Table
         return [table]
     place = np.zeros(table.num_rows, dtype=np.uint64)
     for name in keys:
-        column = table[name].to_pandas()
-        hashed = pd.util.hash_pandas_object(column, index=False).to_numpy()
-        place = place * np.uint64(31) + hashed
+        place = place * np.uint64(31) + _hashes(table[name].combine_chunks())
     place %= np.uint64(buckets)
     return [table.filter(pa.array(place == np.uint64(b))) for b in range(buckets)]
+
+
+def _hashes(column: pa.Array) -> npt.NDArray[np.uint64]:
+    """A hash of each value that depends on the value alone.
+
+    NULLs are hashed apart: a column of integers with a NULL in it would become one of floats on its way to pandas.
+    """
+    type_ = column.type
+    values: npt.NDArray[Any]
+    if pa.types.is_floating(type_):
+        values = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64) + 0.0  # -0.0 becomes 0.0
+    elif pa.types.is_string(type_) or pa.types.is_decimal(type_):
+        values = column.cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False)
+    else:
+        if pa.types.is_date(type_):
+            column = column.cast(pa.int32())
+        values = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    hashes: npt.NDArray[np.uint64] = pd.util.hash_array(values)
+    valid: npt.NDArray[np.uint64] = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint64)
+    return hashes + valid
