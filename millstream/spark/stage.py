@@ -100,7 +100,8 @@ class Stage(StatefulProcessor):
 
     def _load(self, bucket: int, version: int) -> tuple[Operator, PendingBlobs]:
         """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
-        cached = _CACHE.get((self._query, bucket))
+        # Taken out until the batch is done: an operator that was left in the middle of one must not be used again.
+        cached = _CACHE.pop((self._query, bucket), None)
         if cached and cached[0] == version:
             return cached[1], cached[2]
         stored = {str(k[0]): bytes(v[0]) for k, v in self._blobs.iterator()} if version else {}
