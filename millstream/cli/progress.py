@@ -79,4 +79,4 @@ class Progress:
         batches = sum(q.counts.batches for q in queries)
         running = sum(q.is_active for q in queries)
         elapsed = time.monotonic() - self._started
-        return f"{rows:,} rows, {rows / elapsed:,.0f} rows/s, {batches:,} batches, {running} queries running"
+        return f"{rows:,} rows, {rows / elapsed:,.0f} rows/s, {batches:,} batches, {running} running"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -65,10 +66,13 @@ class PanedAggregate:
         until = self._end_of_all() if punctuation.final else punctuation.time
         if until is None or (self.low_watermark is not None and until <= self.low_watermark):
             return
+        unseen = deque(sorted(p for p in self._panes if self._unseen(p)))
         for wid in self._due(until):
             panes = window.panes(wid)
-            for pane in sorted(p for p in self._panes if p in panes and self._unseen(p)):
-                self._queue.push(pane, self._panes[pane])
+            while unseen and unseen[0] < panes.stop:
+                pane = unseen.popleft()
+                if pane >= panes.start:
+                    self._queue.push(pane, self._panes[pane])
             self._queue.evict(panes.start)
             total = self._queue.total()
             if total is not None:
@@ -122,13 +126,15 @@ class PanedAggregate:
     def _due(self, until: int) -> list[int]:
         """The windows with at least one pane that end after the old low-watermark and not after the new one."""
         window = self._work.window
-        due: set[int] = set()
-        after = window.wids_between(self.low_watermark or 0, until).start if self.low_watermark is not None else None
-        before = window.wids_between(until, until).stop
-        for pane in self._panes:
-            first = window.first_wid_of_pane(pane) if after is None else max(after, window.first_wid_of_pane(pane))
-            due.update(range(first, min(before, window.last_wid_of_pane(pane) + 1)))
-        return sorted(due)
+        due: list[int] = []
+        following = None if self.low_watermark is None else window.first_open(self.low_watermark)
+        before = window.first_open(until)
+        for pane in sorted(self._panes):  # later panes have later windows, so that each is met once
+            first = window.first_wid_of_pane(pane)
+            first = first if following is None else max(first, following)
+            following = max(first, min(before, window.last_wid_of_pane(pane) + 1))
+            due.extend(range(first, following))
+        return due
 
     def _unseen(self, pane: int) -> bool:
         return self._queue.newest is None or pane > self._queue.newest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,17 +71,34 @@ VIEWS = {
 }
 
 
-def test_selects_equal_duckdb(run: Callable[[str], Mill], tmp_path: Path) -> None:
-    rows = sample(400)
-    for part in range(3):  # several files, so that a query sees its rows in several pieces
-        write_csv(tmp_path / "in" / f"{part}.csv", list(COLUMNS), rows[part::3])
-    write_csv(tmp_path / "all.csv", list(COLUMNS), rows)
+def prepare(folder: Path, seed: int) -> str:
+    """The data, in several files so that a query sees its rows in several pieces, and the script over them."""
+    rows = sample(400, seed)
+    for part in range(3):
+        write_csv(folder / "in" / f"{part}.csv", list(COLUMNS), rows[part::3])
+    write_csv(folder / "all.csv", list(COLUMNS), rows)
     script = [f"CREATE STREAM s ({ESL_COLUMNS}) ORDER BY ts SLACK 1 HOUR SOURCE 'csv:in/*.csv';"]
     script += [f"CREATE STREAM {name} AS {text};" for name, text in VIEWS.items()]
     for name, (select, _) in SELECTS.items():
         script += [f"CREATE SINK {name} TO 'csv:out/{name}';", f"INSERT INTO {name} {select};"]
-    run("\n".join(script))
+    return "\n".join(script)
+
+
+def check(folder: Path) -> None:
     for name, (select, types) in SELECTS.items():
-        expected = duckdb_rows(tmp_path / "all.csv", COLUMNS, select, VIEWS)
-        found = csv_rows(tmp_path / "out" / name, types)
+        expected = duckdb_rows(folder / "all.csv", COLUMNS, select, VIEWS)
+        found = csv_rows(folder / "out" / name, types)
         assert found == expected, f"{name}: not {list(found - expected)[:3]} but {list(expected - found)[:3]}"
+
+
+def test_selects_equal_duckdb(run: Callable[[str], Mill], tmp_path: Path) -> None:
+    run(prepare(tmp_path, seed=7))
+    check(tmp_path)
+
+
+def test_the_command_equals_duckdb(tmp_path: Path) -> None:
+    (tmp_path / "x.esl").write_text(prepare(tmp_path, seed=99))
+    command = [sys.executable, "-m", "millstream.cli.main", "run", str(tmp_path / "x.esl"), "--once"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stderr
+    check(tmp_path)
