@@ -5,10 +5,10 @@ STAMP  := $(VENV)/.installed
 JAVA   := scripts/java
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint format bench shell clean
+.PHONY: help setup demo test test-fast lint format bench bench-flink shell clean
 
 help:  ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## virtual environment, packages, Java
 	@$(JAVA) --check
@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt scripts/python scripts/java
 	@$(JAVA) --install
 	@scripts/python -m venv $(VENV)
 	@echo "installing the packages into $(VENV) (about a minute the first time)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	@touch $(STAMP)
 
 demo: setup  ## the auction house: three continuous queries, live, then a summary
@@ -40,8 +40,11 @@ format: setup  ## let ruff lay out the code
 bench: setup  ## Millstream beside hand-written Spark, as a ratio
 	@$(BIN)/millstream bench passthrough --against spark
 
+bench-flink: setup  ## Flink in an environment of its own, for bench --against flink
+	@$(BIN)/python -m millstream.bench.flink_env
+
 shell: setup  ## the interactive shell
 	@$(BIN)/millstream shell
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist out examples/auctions/out
+	rm -rf $(VENV) .flink .mypy_cache .ruff_cache .hypothesis build dist out examples/auctions/out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,9 @@ from millstream.bench.engine import Engine
 from millstream.bench.report import Result
 from millstream.bench.workload import Setting, Size, Workload
 from millstream.errors import RunError
+
+CLOSE = 1e-9
+"""How far apart two sums may be, as a share: engines add up in different orders."""
 
 
 def compare(
@@ -27,20 +31,29 @@ def compare(
     """Run a workload on several engines."""
     from millstream.spark.session import LOCAL_SETTINGS
 
-    say(f"data: {size.rows:,} rows under {root}")
-    data = workload.prepare(root, size, options)
+    for name in names:
+        if name in workload.set_up:
+            workload.set_up[name](say)
+    chosen = workload.complete(size, dict(options))
+    told = "".join(f", {name} {value:,}" for name, value in chosen.items())
+    say(f"data: {size.rows:,} rows, {size.keys:,} keys{told}, under {root}")
+    data = workload.prepare(root, size, chosen)
     memory = next(s.value for s in LOCAL_SETTINGS if s.key == "spark.driver.memory")
-    setting = Setting(str(data.absolute()), os.cpu_count() or 1, memory, options)
+    given = {"rows": size.rows, "keys": size.keys, **chosen}
+    setting = Setting(str(data.absolute()), os.cpu_count() or 1, memory, given)
     with contextlib.ExitStack() as stack:
         engines = [stack.enter_context(Engine(workload.name, name, setting)) for name in names]
         for engine in engines:
             engine.ready()
         counted = {}
+        digests = {}
         for engine in engines:
-            counted[engine.name] = engine.result_rows()
+            counted[engine.name], digests[engine.name] = engine.results()
             say(f"{engine.name}: {counted[engine.name]:,} result rows")
+        same = [name for name in names if name not in workload.generated]
         if workload.same_rows:
-            _check_equal(counted)
+            _check_equal({name: counted[name] for name in same})
+        _check_close({name: digests[name] for name in same})
         for engine in engines:
             for number in range(1, warm_up + 1):
                 say(f"{engine.name}: warm-up {number} of {warm_up}: {engine.run():.2f} s")
@@ -49,8 +62,18 @@ def compare(
             for engine in engines:
                 seconds[engine.name].append(engine.run())
                 say(f"{engine.name}: run {number} of {repeat}: {seconds[engine.name][-1]:.2f} s")
+        peaks = {e.name: e.peak_bytes for e in engines}
         return [
-            Result(workload.name, e.name, size.rows, tuple(seconds[e.name]), counted[e.name], e.peak_bytes)
+            Result(
+                workload.name,
+                e.name,
+                size.rows,
+                tuple(seconds[e.name]),
+                counted[e.name],
+                peaks[e.name],
+                {"keys": size.keys, **chosen},
+                e.notes(),
+            )
             for e in engines
         ]
 
@@ -59,3 +82,11 @@ def _check_equal(counted: dict[str, int]) -> None:
     if len(set(counted.values())) > 1:
         told = ", ".join(f"{name} {rows:,}" for name, rows in counted.items())
         raise RunError(f"the engines disagree on the number of result rows: {told}")
+
+
+def _check_close(digests: dict[str, dict[str, float]]) -> None:
+    (first, wanted), *others = digests.items()
+    for name, found in others:
+        for what, value in wanted.items():
+            if not math.isclose(found[what], value, rel_tol=CLOSE):
+                raise RunError(f"the engines disagree on {what}: {first} {value:,}, {name} {found[what]:,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv
 
 NOTES = ("sale", "return", "gift", "transfer", "test")
 START_MICROS = 1_767_225_600_000_000
@@ -50,22 +52,53 @@ def _once(folder: Path, rows: int, files: int, make: Callable[[int, int], pa.Tab
     return folder
 
 
-def ticks(root: Path, *, rows: int, keys: int, seed: int, disorder: int, files: int = 20) -> Path:
-    """The folder of so many rows (ts, k, v), 100,000 a second of event time, late by up to `disorder` milliseconds."""
-    folder = root / f"ticks-{rows}-rows-{keys}-keys-{disorder}-ms-{files}-files-seed-{seed}"
-    return _once(
-        folder, rows, files, lambda first, last: tick_rows(first, last, keys=keys, seed=seed, disorder=disorder)
-    )
+def ticks(root: Path, *, rows: int, keys: int, seed: int, disorder: int, rate: int, files: int = 20) -> Path:
+    """The folder of so many rows (ts, k, v), `rate` a second of event time, late by up to `disorder` milliseconds."""
+    folder = root / f"ticks-{rows}-rows-{keys}-keys-{rate}-a-second-{disorder}-ms-{files}-files-seed-{seed}"
+
+    def make(first: int, last: int) -> pa.Table:
+        return tick_rows(first, last, keys=keys, seed=seed, disorder=disorder, rate=rate)
+
+    return _once(folder, rows, files, make)
 
 
-def tick_rows(first: int, last: int, *, keys: int, seed: int, disorder: int) -> pa.Table:
+def csv_parts(folder: Path, parts: int) -> Path:
+    """The rows of a folder of ticks again, as CSV dealt out to so many files; times are microseconds.
+
+    Dealt out, not cut: readers that each have one file then move through time together, and none runs ahead of the
+    watermark of another.
+    """
+    target = folder.parent / f"{folder.name}-csv-{parts}"
+    if target.exists():
+        return target
+    staging = folder.parent / f".{target.name}-{uuid.uuid4().hex[:8]}"
+    staging.mkdir(parents=True)
+    layout = csv.WriteOptions(include_header=False)
+    try:
+        with contextlib.ExitStack() as stack:
+            fields = pa.schema([("ts", pa.int64()), ("k", pa.int32()), ("v", pa.float64())])
+            writers = [
+                stack.enter_context(csv.CSVWriter(staging / f"part-{part}.csv", fields, write_options=layout))
+                for part in range(parts)
+            ]
+            for file in sorted(folder.glob("*.parquet")):
+                rows = pq.read_table(file).cast(fields)
+                for part, writer in enumerate(writers):
+                    writer.write_table(rows.take(pa.array(np.arange(part, rows.num_rows, parts))))
+        staging.rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return target
+
+
+def tick_rows(first: int, last: int, *, keys: int, seed: int, disorder: int, rate: int) -> pa.Table:
     """The rows from number `first` up to, not including, `last`; they arrive in this order."""
     random = np.random.default_rng((seed, first))
     count = last - first
     late = random.integers(0, disorder * 1000 + 1, count)
     return pa.table(
         {
-            "ts": pa.array(START_MICROS + 10 * np.arange(first, last) - late, pa.int64()).cast(_TIME),
+            "ts": pa.array(START_MICROS + np.arange(first, last) * 1_000_000 // rate - late, pa.int64()).cast(_TIME),
             "k": pa.array(random.integers(0, keys, count, dtype=np.int32)),
             "v": pa.array(random.random(count)),
         }

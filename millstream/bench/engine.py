@@ -48,9 +48,15 @@ class Engine:
         """Have the job done once; the seconds it took."""
         return float(self._ask("run")["seconds"])
 
-    def result_rows(self) -> int:
-        """Have the job done once more and count the rows that come out."""
-        return int(self._ask("results")["rows"])
+    def results(self) -> tuple[int, dict[str, float]]:
+        """Have the job done once more: how many rows come out, and the sums over them that can be compared."""
+        answer = self._ask("results")
+        return int(answer["rows"]), answer["digest"]
+
+    def notes(self) -> dict[str, Any]:
+        """What a reader of the figures must know besides them."""
+        notes: dict[str, Any] = self._ask("notes")["notes"]
+        return notes
 
     def close(self) -> None:
         """End the worker."""

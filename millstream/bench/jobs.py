@@ -7,7 +7,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.bench.workload import Setting
 
@@ -36,6 +36,10 @@ class EslJob(ABC):
     def write_results(self, folder: Path) -> None:
         """One run that keeps its rows."""
         self._into(f"parquet:{folder}")
+
+    def notes(self) -> dict[str, Any]:
+        """Nothing to add."""
+        return {}
 
     def close(self) -> None:
         """Stop Spark."""
@@ -77,6 +81,10 @@ class SparkJob(ABC):
     def write_results(self, folder: Path) -> None:
         """One run that keeps its rows."""
         self._into("parquet", {"path": str(folder)})
+
+    def notes(self) -> dict[str, Any]:
+        """Nothing to add."""
+        return {}
 
     def close(self) -> None:
         """Stop Spark."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.table import Table
@@ -21,6 +21,8 @@ class Result:
     runs: tuple[float, ...]
     result_rows: int
     peak_bytes: int
+    options: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -42,6 +44,8 @@ class Result:
             "rows_per_s": round(self.rows_per_second),
             "result_rows": self.result_rows,
             "peak_rss_mb": round(self.peak_bytes / 2**20),
+            **({"options": dict(self.options)} if self.options else {}),
+            **self.notes,
         }
 
 
@@ -72,11 +76,12 @@ def table(results: Sequence[Result]) -> Table:
     """The same as a table, with the spread of the runs."""
     first = results[0]
     against, paired = ratios(results), paired_ratios(results)
+    noted = "".join(f"\n{r.engine}: {what}: {value}" for r in results for what, value in r.notes.items())
     view = Table(
         title=f"{first.bench}: {first.rows:,} rows in, {first.result_rows:,} out",
         title_justify="left",
         caption=f"median of {len(first.runs)} runs after warm-up; ratio: rows/s of {first.engine} to this engine's; "
-        "paired: the same from run to run",
+        f"paired: the same from run to run{noted}",
         caption_justify="left",
     )
     view.add_column("engine")

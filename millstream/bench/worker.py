@@ -28,10 +28,11 @@ def main(workload: str, engine: str, setting: str) -> int:
     job: Job | None = None
     try:
         found: Workload = importlib.import_module(f"millstream.bench.{workload}").WORKLOAD
-        job = found.engines[engine](Setting(**json.loads(setting)))
+        given = Setting(**json.loads(setting))
+        job = found.engines[engine](given)
         answer(ready=True)
         for line in sys.stdin:
-            answer(**_do(job, line.strip()))
+            answer(**_do(found, job, given, line.strip()))
     except MillstreamError as problem:
         answer(error=str(problem))
         return 1
@@ -45,14 +46,16 @@ def main(workload: str, engine: str, setting: str) -> int:
     return 0
 
 
-def _do(job: Job, request: str) -> dict[str, Any]:
+def _do(workload: Workload, job: Job, setting: Setting, request: str) -> dict[str, Any]:
     if request == "run":
         return {"seconds": job.run()}
     if request == "results":
         with tempfile.TemporaryDirectory(prefix="bench-results-") as place:
             folder = Path(place) / "rows"
             job.write_results(folder)
-            return {"rows": _count(folder)}
+            return {"rows": _count(folder), "digest": workload.digest(folder, setting)}
+    if request == "notes":
+        return {"notes": job.notes()}
     raise ValueError(f"no request '{request}'")
 
 

@@ -44,6 +44,10 @@ class Job(Protocol):
         """Do the same once more, untimed, and keep the result rows as Parquet in a new folder."""
         ...
 
+    def notes(self) -> dict[str, Any]:
+        """What a reader of the figures must know besides them, if anything; asked for after the timed runs."""
+        ...
+
     def close(self) -> None:
         """Let go of the engine."""
         ...
@@ -51,11 +55,12 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """A number that can be chosen for a workload: its name on the command line, default and meaning."""
+    """A number that can be chosen for a workload: its name on the command line, default, meaning and least value."""
 
     name: str
     default: int
     what: str
+    least: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,14 @@ class Workload:
     choices: tuple[Choice, ...] = ()
     same_rows: bool = True
     """Whether all engines must give the same number of result rows."""
+    complete: Callable[[Size, dict[str, int]], dict[str, int]] = lambda _, options: options
+    """Fills in the choices that depend on the size."""
+    digest: Callable[[Path, Setting], dict[str, float]] = lambda _, __: {}
+    """Sums over the kept result rows of an engine that every engine must agree on."""
+    generated: frozenset[str] = frozenset()
+    """Engines that make up their own rows: their results are nobody else's."""
+    set_up: Mapping[str, Callable[[Callable[[str], None]], object]] = field(default_factory=dict)
+    """What must be there before an engine can start."""
 
     def chosen(self, against: str) -> list[str]:
         """The engines to run: the first, and those of a comma list."""

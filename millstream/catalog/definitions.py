@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from typing import Any
 
 from sqlglot import exp
 
@@ -13,7 +14,9 @@ from millstream.aggregates.contract import Aggregate
 from millstream.catalog.address import Address
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
-from millstream.windows.panes import Paned
+from millstream.windows.contract import Window
+from millstream.windows.emit import Emit
+from millstream.windows.over import OverRange, OverRows
 
 Options = Mapping[str, str]
 
@@ -65,13 +68,38 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Windowed:
-    """The part of a SELECT that is computed per window and group; items and HAVING read what it gives."""
+    """The part of a SELECT that is computed per window and group; items and HAVING read what it gives.
+
+    The first `partition` keys also partition the window (PA, PARTITION BY). Without `time` tuples are stamped on
+    arrival. `from_first` is ORIGIN FIRST.
+    """
 
     keys: tuple[Item, ...]
     calls: tuple[AggregateCall, ...]
-    window: Paned
-    time: str
+    window: Window[Any]
+    time: str | None
     having: exp.Expression | None = None
+    partition: int = 0
+    emit: Emit | None = None
+    from_first: bool = False
+
+
+@dataclass(frozen=True)
+class FramedCall:
+    """One aggregate with OVER: its frame is that of `window`."""
+
+    call: AggregateCall
+    window: OverRange | OverRows
+
+
+@dataclass(frozen=True)
+class Framed:
+    """The OVER calls of a SELECT that have one PARTITION BY; `carried` are the columns that pass beside the answers."""
+
+    keys: tuple[Item, ...]
+    calls: tuple[FramedCall, ...]
+    time: str | None
+    carried: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -91,6 +119,7 @@ class Select:
     limit: int | None = None
     offset: int | None = None
     windowed: Windowed | None = None
+    framed: tuple[Framed, ...] = ()
 
     @property
     def schema(self) -> Schema:

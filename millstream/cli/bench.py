@@ -1,8 +1,9 @@
-"""`millstream bench WORKLOAD`: the same job on Millstream and on other engines, as a ratio."""
+"""`millstream bench`: Millstream beside other engines as a ratio, its latency, its state, and pictures of them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,10 @@ def add_arguments(commands: Any) -> None:
     for workload in WORKLOADS:
         own = workloads.add_parser(workload.name, help=workload.what, description=workload.what, epilog=EPILOG)
         _add_workload_arguments(own, workload)
+    _add_latency(workloads)
+    _add_state(workloads)
+    _add_sweep(workloads)
+    _add_plots(workloads)
 
 
 def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload) -> None:
@@ -40,19 +45,17 @@ def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload)
     parser.add_argument("--keys", type=_at_least(1), default=1000, help="distinct keys in them (%(default)s)")
     for choice in workload.choices:
         parser.add_argument(
-            f"--{choice.name}", type=_at_least(0), default=choice.default, help=f"{choice.what} (%(default)s)"
+            f"--{choice.name}",
+            type=_at_least(choice.least),
+            default=choice.default,
+            help=f"{choice.what} (%(default)s)",
         )
     parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
     parser.add_argument("--repeat", type=_at_least(1), default=5, metavar="N", help="timed runs (%(default)s)")
     parser.add_argument(
         "--warm-up", type=_at_least(0), default=5, metavar="N", help="untimed runs before them (%(default)s)"
     )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="where generated data is kept for later runs (default: the system's temporary folder)",
-    )
+    _add_data(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a line: one for each engine, then the ratios"
     )
@@ -79,13 +82,175 @@ def bench(arguments: argparse.Namespace) -> int:
         root=arguments.data or cache_folder(),
         repeat=arguments.repeat,
         warm_up=arguments.warm_up,
-        say=lambda line: print(line, file=sys.stderr),
+        say=_say,
     )
     if arguments.json:
         print("\n".join(report.json_lines(results)))
     else:
         Console(highlight=False).print(report.table(results))
     return 0
+
+
+# -- latency ---------------------------------------------------------------------------------------------------
+
+
+def _add_latency(commands: Any) -> None:
+    what = "latency: from the file that covers a window to its result in a sink, at a steady load"
+    parser = commands.add_parser("latency", help=what, description=what)
+    parser.add_argument("--rate", type=_at_least(1), default=10_000, help="rows per second (%(default)s)")
+    parser.add_argument("--keys", type=_at_least(1), default=100, help="distinct keys in them (%(default)s)")
+    parser.add_argument("--range", type=_at_least(1), default=1, help="length of the window in seconds (%(default)s)")
+    parser.add_argument("--slide", type=_at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
+    parser.add_argument("--disorder", type=_at_least(0), default=0, help="how late rows are, in ms (%(default)s)")
+    parser.add_argument("--every", type=_at_least(1), default=100, help="a file so often, in ms (%(default)s)")
+    parser.add_argument("--seconds", type=_at_least(1), default=60, help="how long to measure (%(default)s)")
+    parser.add_argument(
+        "--warm-up",
+        type=_at_least(0),
+        default=15,
+        help="seconds after the first result that do not count (%(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(command=_latency)
+
+
+def _latency(arguments: argparse.Namespace) -> int:
+    from millstream.bench import latency
+
+    names = ("rate", "keys", "range", "slide", "disorder", "every", "seconds", "warm_up")
+    found = latency.measure(latency.Shape(*(getattr(arguments, name) for name in names)), _say).to_json()
+    if arguments.json:
+        print(json.dumps(found))
+        return 0
+    print(f"{found['windows']} windows at {found['rate']:,} rows/s")
+    print(f"latency: median {found['median_s']} s, 95 % within {found['p95_s']} s, at most {found['max_s']} s")
+    print(f"after the end of the window: median {found['median_after_window_end_s']} s")
+    parts = ", ".join(f"{name} {millis:.0f} ms" for name, millis in found["median_batch_ms"].items())
+    print(f"{found['batches']} batches, median: {parts}")
+    return 0
+
+
+# -- state -----------------------------------------------------------------------------------------------------
+
+
+def _add_state(commands: Any) -> None:
+    what = "state: what a sliding window of count, max and sum keeps, at several densities of the stream"
+    parser = commands.add_parser("state", help=what, description=what)
+    parser.add_argument(
+        "--range", type=_at_least(1), default=3600, help="length of the window in seconds (%(default)s)"
+    )
+    parser.add_argument("--slide", type=_at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
+    parser.add_argument("--keys", type=_at_least(1), default=1000, help="distinct keys (%(default)s)")
+    parser.add_argument(
+        "--tuples",
+        type=_numbers,
+        default=[1, 10],
+        metavar="N,N",
+        help="tuples for each key in a second, one measurement for each number (1,10)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line, one for each measurement")
+    parser.set_defaults(command=_state)
+
+
+def _state(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.table import Table
+
+    from millstream.bench import state
+
+    columns = ("tuples_per_key_and_s", "tuples", "window_tuples", "panes", "blobs", "blob_bytes", "rss_growth_bytes")
+    view = Table(*(name.replace("_", " ") for name in columns))
+    for tuples in arguments.tuples:
+        _say(f"state: {arguments.range} s of range, {arguments.keys:,} keys, {tuples} tuples for each in a second")
+        shape = state.Shape(arguments.range, arguments.slide, arguments.keys, tuples)
+        found = state.measure(shape).to_json()
+        view.add_row(*(f"{found[name]:,}" for name in columns))
+        if arguments.json:
+            print(json.dumps(found), flush=True)
+    if not arguments.json:
+        Console(highlight=False).print(view)
+    return 0
+
+
+# -- sweep and plots -------------------------------------------------------------------------------------------
+
+
+def _add_sweep(commands: Any) -> None:
+    what = "all of them: throughput by range, keys and disorder, state by range, and latency, kept in one file"
+    parser = commands.add_parser("sweep", help=what, description=what)
+    parser.add_argument("--against", default="spark,flink", metavar="ENGINES", help="engines besides (%(default)s)")
+    parser.add_argument("--rows", type=_at_least(1), default=10_000_000, help="rows for each point (%(default)s)")
+    parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
+    parser.add_argument("--repeat", type=_at_least(1), default=3, metavar="N", help="timed runs (%(default)s)")
+    parser.add_argument(
+        "--warm-up", type=_at_least(0), default=2, metavar="N", help="untimed runs before them (%(default)s)"
+    )
+    parser.add_argument(
+        "--latency-seconds", type=_at_least(0), default=60, metavar="S", help="length of the latency run; 0: none (60)"
+    )
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        default=Path("docs/benchmarks/figures.json"),
+        metavar="FILE",
+        help="where the figures go; points that it holds already are not measured again (%(default)s)",
+    )
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="draw them too, into this folder")
+    _add_data(parser)
+    parser.set_defaults(command=_sweep)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from millstream.bench import plots
+    from millstream.bench.data import cache_folder
+    from millstream.bench.sweep import Plan, sweep
+
+    others = sliding.WORKLOAD.chosen(arguments.against)[1:]
+    plan = Plan(
+        arguments.rows, tuple(others), arguments.repeat, arguments.warm_up, arguments.seed, arguments.latency_seconds
+    )
+    figures = sweep(plan, arguments.figures, arguments.data or cache_folder(), _say)
+    if arguments.plots:
+        for file in plots.draw(figures, arguments.plots):
+            print(file)
+    return 0
+
+
+def _add_plots(commands: Any) -> None:
+    what = "draw the figures of a sweep as PNG"
+    parser = commands.add_parser("plots", help=what, description=what)
+    parser.add_argument("figures", type=Path, metavar="FIGURES", help="the file that bench sweep wrote")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where the pictures go")
+    parser.set_defaults(command=_plots)
+
+
+def _plots(arguments: argparse.Namespace) -> int:
+    from millstream.bench.plots import draw
+    from millstream.bench.sweep import load
+
+    for file in draw(load(arguments.figures), arguments.folder):
+        print(file)
+    return 0
+
+
+# -- arguments -------------------------------------------------------------------------------------------------
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="where generated data is kept for later runs (default: the system's temporary folder)",
+    )
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _numbers(text: str) -> list[int]:
+    return [_at_least(1)(part) for part in text.split(",")]
 
 
 def _at_least(least: int) -> Callable[[str], int]:

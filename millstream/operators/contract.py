@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Protocol
 
 import pyarrow as pa
 
 from millstream.progress.punctuation import Punctuation
 
 
-class Operator(Protocol):
-    """Takes tables and punctuation, gives tables; its state is in the blobs it was made with."""
+class Operator(ABC):
+    """Takes tables and punctuation, gives tables; its state is in the blobs it was made with.
 
+    In a batch the host first gives it all the data and then all the punctuation, so that an answer comes in the batch
+    that carries the punctuation. After that the host writes the blobs.
+    """
+
+    @abstractmethod
     def process(self, table: pa.Table) -> int:
         """Take in some rows; says how many tuples were late."""
-        ...
 
+    @abstractmethod
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """What can be answered now."""
-        ...
+
+    @property
+    @abstractmethod
+    def promise(self) -> int | None:
+        """The time before which no answer that is still to come is stamped; None if nothing can be said yet."""
+
+    def tick(self) -> Iterator[pa.Table]:
+        """What is to be answered because the wall clock has moved on: only EMIT EVERY ... WALL asks for that."""
+        return iter(())

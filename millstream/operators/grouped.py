@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from millstream.aggregates.contract import Aggregate
-from millstream.windows.panes import Paned
+from millstream.windows.contract import Window
+from millstream.windows.emit import Emit
 
 TIME = "__time"
 PANE = "__pane"
@@ -34,11 +36,18 @@ class Call:
 
 @dataclass(frozen=True)
 class Grouped:
-    """Keys and calls over one time window. The first call counts the rows of a group: it says who is there."""
+    """Keys and calls over one window. The first call counts the rows of a group: it says who is there.
+
+    The first `partition` keys also partition the window itself, where its kind can be partitioned (rows, sessions,
+    slide by tuple). `from_first` moves its origin to the first time stamp of the stream.
+    """
 
     keys: tuple[tuple[str, pa.DataType], ...]
     calls: tuple[Call, ...]
-    window: Paned
+    window: Window[Any]
+    partition: int = 0
+    emit: Emit | None = None
+    from_first: bool = False
 
     @property
     def key_names(self) -> list[str]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Punctuation:
-    """No more tuples with a time stamp before `time`; `final`: no more tuples at all, of those known so far.
+    """No more tuples with a time stamp before `time`.
 
-    >>> Punctuation(5) < Punctuation(7)
-    True
+    `final`: no more tuples at all, of those known so far; `time` is then the newest time stamp of the whole stream.
+    `group`: the promise holds only for tuples with these values of key columns; for all if empty.
+    `oldest`: the oldest time stamp that the whole stream has shown so far, if anyone asked for it.
     """
 
     time: int
     final: bool = False
+    group: tuple[tuple[str, Any], ...] = ()
+    oldest: int | None = None

@@ -15,7 +15,7 @@ from millstream.bench.workload import Size
 from millstream.cli.main import main
 from millstream.errors import RunError, SettingError
 
-FIELDS = {"bench", "engine", "rows", "seconds", "rows_per_s", "result_rows", "peak_rss_mb"}
+FIELDS = {"bench", "engine", "rows", "seconds", "rows_per_s", "result_rows", "peak_rss_mb", "options"}
 MILLSTREAM = Result("passthrough", "millstream", 1000, (2.0, 1.0, 4.0), 800, 3 * 2**20)
 SPARK = Result("passthrough", "spark", 1000, (1.0, 1.0, 1.0), 800, 2 * 2**20)
 
@@ -124,8 +124,11 @@ class Fake:
     def run(self) -> float:
         return 1.0
 
-    def result_rows(self) -> int:
-        return 7 if self.name == "spark" else 8
+    def results(self) -> tuple[int, dict[str, float]]:
+        return (7 if self.name == "spark" else 8), {}
+
+    def notes(self) -> dict[str, str]:
+        return {}
 
 
 def test_engines_that_disagree_fail_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

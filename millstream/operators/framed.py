@@ -1,0 +1,36 @@
+"""What the OVER calls of a SELECT compute: each tuple gets the answers over its frames as more columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from millstream.operators.grouped import Call
+from millstream.windows.over import OverRange, OverRows
+
+
+@dataclass(frozen=True)
+class FramedCall:
+    """One aggregate over one frame."""
+
+    call: Call
+    window: OverRange | OverRows
+
+
+@dataclass(frozen=True)
+class Framed:
+    """Calls over frames of one partition. All have the same slide, if they have any.
+
+    The tuples have the columns of the partition, the columns that the calls read, `carried`, and TIME. The answers
+    have the columns `carried` and those of the calls.
+    """
+
+    partition: tuple[tuple[str, pa.DataType], ...]
+    calls: tuple[FramedCall, ...]
+    carried: tuple[str, ...]
+
+    @property
+    def partition_names(self) -> list[str]:
+        """The names of the partition's columns."""
+        return [name for name, _ in self.partition]
