@@ -60,6 +60,11 @@ class BoolAnd(Aggregate):
         """Subtract the counts."""
         return (whole[0] - part[0], whole[1] - part[1])
 
+    @property
+    def additive(self) -> bool:
+        """Counts are exact."""
+        return True
+
     def finish(self, state: State) -> pa.Array:
         """Whether none was false."""
         return nullable(state[0] == 0, state[0] + state[1] > 0, self.result)

@@ -81,6 +81,14 @@ class Aggregate(ABC):
         """Whether `remove` exists, and is exact."""
         return type(self).remove is not Aggregate.remove
 
+    @property
+    def additive(self) -> bool:
+        """Whether merge is the sum of each component, exactly: then a difference of prefix sums is a state.
+
+        Merge may also bring the sums into shape, such as by carrying from one to the next.
+        """
+        return False
+
     def pack(self, state: State) -> list[pa.Array]:
         """The states as Arrow columns, to travel and to be kept."""
         return [pa.array(c, type=t) for c, t in zip(state, self.components, strict=True)]

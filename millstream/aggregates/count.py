@@ -51,6 +51,11 @@ class Count(Aggregate):
         """Subtract the counts."""
         return (whole[0] - part[0],)
 
+    @property
+    def additive(self) -> bool:
+        """Counts are exact."""
+        return True
+
     def finish(self, state: State) -> pa.Array:
         """The counts, never NULL."""
         return pa.array(state[0])

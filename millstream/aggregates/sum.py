@@ -83,6 +83,11 @@ class Sum(Aggregate):
         """Whether totals are exact."""
         return self.exact
 
+    @property
+    def additive(self) -> bool:
+        """Whether totals are exact."""
+        return self.exact
+
     def finish(self, state: State) -> pa.Array:
         """The totals."""
         seen: Bools = state[0] > 0

@@ -17,6 +17,7 @@ from millstream.catalog.schema import Column, Schema, SqlType, sql_type
 from millstream.windows.contract import Window
 from millstream.windows.emit import Emit
 from millstream.windows.over import OverRange, OverRows
+from millstream.windows.panes import Paned
 
 Options = Mapping[str, str]
 
@@ -103,6 +104,14 @@ class Framed:
 
 
 @dataclass(frozen=True)
+class Assigned:
+    """Windows without aggregates: each tuple once per window that it is in, with window_start and window_end."""
+
+    window: Paned
+    time: str
+
+
+@dataclass(frozen=True)
 class Select:
     """A bound SELECT: every name resolved, every expression typed, columns without qualifiers.
 
@@ -120,6 +129,7 @@ class Select:
     offset: int | None = None
     windowed: Windowed | None = None
     framed: tuple[Framed, ...] = ()
+    assigned: Assigned | None = None
 
     @property
     def schema(self) -> Schema:
@@ -153,6 +163,11 @@ class Stream:
     def arriving(self) -> Schema:
         """The columns that the source delivers: all but an internal time stamp."""
         return self.schema.without(INTERNAL_COLUMN) if self.time_stamp is TimeStamp.INTERNAL else self.schema
+
+    @property
+    def progresses_by_slack(self) -> bool:
+        """Whether time stamps alone promise something: not where punctuation does and no slack was given."""
+        return self.punctuated_by is None or self.slack > timedelta(0)
 
 
 @dataclass(frozen=True)

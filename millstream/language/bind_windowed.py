@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlglot import exp
 
-from millstream.aggregates import registry
-from millstream.aggregates.contract import Aggregate
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall, Item, Select, Windowed
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
-from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
-from millstream.language import functions
-from millstream.language.dialect import EslWindow
+from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName
+from millstream.language.bind_bounded import bounded_clauses
+from millstream.language.bind_calls import WrittenCall, bind_call, same_call, written_call
+from millstream.language.bind_items import check_names
+from millstream.language.emit_clause import EMITTED, check_emission, emission
 from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.nodes import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.type_checks import check
 from millstream.language.types import infer
 from millstream.language.window_clause import WindowClause, bracket_window, is_aggregate_window
+from millstream.language.window_time import window_time
 from millstream.language.written import written
+from millstream.windows.contract import Window
+from millstream.windows.cumulate import Cumulate
+from millstream.windows.rows import Rows
+from millstream.windows.session import Session
+from millstream.windows.slide_by_tuple import SlideByTuple
+from millstream.windows.sliding import Sliding
 
 BOUNDS = ("window_start", "window_end")
 
 
 def windows_of(query: exp.Select) -> list[EslWindow]:
     """The windows in brackets behind the aggregates of a SELECT."""
-    parts = [*query.expressions, *filter(None, [query.args.get("having")])]
+    parts = [*query.expressions, *filter(None, [query.args.get("having"), query.args.get("order")])]
     return [n for p in parts for n in p.find_all(EslWindow) if is_aggregate_window(n)]
 
 
@@ -37,22 +46,37 @@ class _Grouping:
 
     scope: Scope
     text: str
+    emits: bool
     keys: list[tuple[exp.Expression, Item]] = field(default_factory=list)
     calls: list[AggregateCall] = field(default_factory=list)
 
     @property
+    def given(self) -> dict[str, str]:
+        """The columns that every window has, with their types."""
+        return {**dict.fromkeys(BOUNDS, "timestamp"), **({EMITTED: "string"} if self.emits else {})}
+
+    @property
     def schema(self) -> Schema:
         """The columns that items and HAVING can use."""
-        stamps = [Column(name, sql_type("timestamp")) for name in BOUNDS]
-        return Schema([*(i.column for _, i in self.keys), *(Column(c.name, c.type) for c in self.calls), *stamps])
+        given = [Column(name, sql_type(type_)) for name, type_ in self.given.items()]
+        return Schema([*(i.column for _, i in self.keys), *(Column(c.name, c.type) for c in self.calls), *given])
 
 
 def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, text: str) -> Select:
     """The bound form of a SELECT over a window, written in brackets or in FROM."""
     clause = _one_window(query, clause, text)
     _refuse(query, scope, text)
-    time = _time(clause, scope, text)
-    grouping = _Grouping(scope, text)
+    time = window_time(clause.time, scope, text, clause.span)
+    if clause.ranked is not None:
+        window_time(clause.ranked, scope, text, clause.span)
+    window = _ordered(clause.window, scope)
+    emit = query.args.get("emit")
+    if emit is not None:
+        check_emission(emit, window, scope.bounded, text)
+    grouping = _Grouping(scope, text, emit is not None)
+    for node in clause.partition:
+        _add_key(node, node, grouping, "window")
+    partition = len(grouping.keys) if isinstance(window, Rows | SlideByTuple | Session) else 0
     _bind_keys(query, grouping)
     items = []
     for node in query.expressions:
@@ -65,43 +89,64 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         items.append((name, expression, inner))
     having = query.args.get("having")
     condition = _rewrite(having.this, grouping) if having else None
-    result = Scope("the window", grouping.schema, bounded=False)
+    result = Scope("the window", grouping.schema, bounded=scope.bounded)
     bound_items = tuple(Item(name, e, _typed(e, result, text, node)) for name, e, node in items)
-    _check_names(bound_items, query, text)
+    check_names(bound_items, query.expressions, text)
+    if having and condition is not None:
+        _typed(condition, result, text, having)
+    # ORDER BY may call aggregates of its own, so it comes before the calls are counted.
+    ends = bounded_clauses(query, bound_items, text, lambda key: _rewrite(key, grouping)) if scope.bounded else {}
     where = query.args.get("where")
     windowed = Windowed(
         keys=tuple(i for _, i in grouping.keys),
         calls=tuple(grouping.calls),
-        window=clause.window,
+        window=window,
         time=time,
         having=condition,
+        partition=partition,
+        emit=emission(emit, text) if emit is not None else None,
+        from_first=clause.from_first,
     )
-    if having and condition is not None:
-        _typed(condition, result, text, having)
     return Select(
         source=scope.source,
         items=bound_items,
         where=bind_predicate(where.this, scope, text, "WHERE") if where else None,
-        bounded=False,
+        bounded=scope.bounded,
+        time=_answer_time(bound_items, window),
         windowed=windowed,
+        **ends,  # type: ignore[arg-type]
     )
+
+
+def _ordered(window: Window[Any], scope: Scope) -> Window[Any]:
+    """Rows are counted by time stamp, or as they arrive where there is none."""
+    return replace(window, order="row") if isinstance(window, Rows) and scope.latent else window
+
+
+def _answer_time(items: tuple[Item, ...], window: Window[Any]) -> str | None:
+    """The item that is the time stamp of the answers: the end of their window, or its start if that never returns."""
+    marks = ("window_end", *(["window_start"] if isinstance(window, Sliding | Cumulate) else []))
+    bounds = {i.expression.name: i.name for i in reversed(items) if isinstance(i.expression, exp.Column)}
+    return next((bounds[mark] for mark in marks if mark in bounds), None)
 
 
 def _one_window(query: exp.Select, clause: WindowClause | None, text: str) -> WindowClause:
     clauses = [*([clause] if clause else []), *(bracket_window(n, text) for n in windows_of(query))]
     for other in clauses[1:]:
-        if other.window != clauses[0].window:
+        if not other.same_as(clauses[0]):
             raise EslSyntaxError(
                 "the aggregates of a SELECT have different windows",
                 text,
                 other.span,
                 clause="window",
-                hint="use one window, or write two queries",
+                hint="use one window, or OVER, where each aggregate may have its own",
             )
-    return clauses[0]
+    return next((c for c in clauses if c.time is not None), clauses[0])
 
 
 def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
+    if scope.bounded:
+        return
     if (node := query.args.get("distinct")) is not None:
         raise NotYet(
             "DISTINCT within a window is part of the language, but this version cannot run it yet",
@@ -119,53 +164,29 @@ def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
                 clause=word,
                 hint="leave it out",
             )
-    if scope.bounded:
-        raise NotYet(
-            "a window over a table is part of the language, but this version cannot run it yet",
-            text,
-            span_of(query.args.get("from_")),
-            clause="FROM",
-            hint="docs/language.md lists what works",
-        )
-
-
-def _time(clause: WindowClause, scope: Scope, text: str) -> str:
-    if scope.time is None:
-        raise Refused(
-            f"{scope.name} has no time stamp, and a window needs one",
-            text,
-            clause.span,
-            clause="window",
-            hint="declare the stream with ORDER BY its time-stamp column, and select that column in derived streams",
-        )
-    if clause.time is not None and clause.time.text.lower() != scope.time.lower():
-        known = scope.schema.find(clause.time.text)
-        message = (
-            f"'{clause.time}' is not the time stamp of {scope.name}"
-            if known
-            else f"no column '{clause.time}' in {scope.name}"
-        )
-        raise UnknownName(
-            message, text, clause.time.span, clause="window", hint=f"windows move along {scope.time}: WA {scope.time}"
-        )
-    return scope.time
 
 
 def _bind_keys(query: exp.Select, grouping: _Grouping) -> None:
     group = query.args.get("group")
     for node in group.expressions if group else ():
-        if isinstance(node, exp.Column) and node.name.lower() in BOUNDS and not grouping.scope.schema.find(node.name):
+        given = isinstance(node, exp.Column) and node.name.lower() in grouping.given
+        if given and not grouping.scope.schema.find(node.name):
             continue  # every window has its own bounds: grouping by them changes nothing
-        target = _aliased(node, query, grouping.scope)
-        bound, type_ = bind_expression(target, grouping.scope, grouping.text, "GROUP BY")
-        if to_arrow(type_) is None:
-            raise TypeMismatch(
-                f"cannot group by {written(target)}, which is {type_name(type_)}",
-                grouping.text,
-                span_of(node),
-                clause="GROUP BY",
-                hint="group by a number, a text, a date or a time; CAST can make one of it",
-            )
+        _add_key(_aliased(node, query, grouping.scope), node, grouping, "GROUP BY")
+
+
+def _add_key(target: exp.Expression, node: exp.Expression, grouping: _Grouping, clause: str) -> None:
+    """A key, unless it is there already."""
+    bound, type_ = bind_expression(target, grouping.scope, grouping.text, clause)
+    if to_arrow(type_) is None:
+        raise TypeMismatch(
+            f"cannot group by {written(target)}, which is {type_name(type_)}",
+            grouping.text,
+            span_of(node),
+            clause=clause,
+            hint="group by a number, a text, a date or a time; CAST can make one of it",
+        )
+    if not any(written(known).lower() == written(bound).lower() for known, _ in grouping.keys):
         grouping.keys.append((bound, Item(f"__k{len(grouping.keys)}", bound, type_)))
 
 
@@ -182,23 +203,17 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
     """The expression over the columns that the window gives."""
     if is_aggregate_window(node):
         return _rewrite(node.this, grouping)
-    inner = node.this if isinstance(node, exp.Filter) else node
-    if functions.is_aggregate(inner):
-        return _call(inner, node.expression.this if isinstance(node, exp.Filter) else None, grouping)
-    if isinstance(node, EslWindow | exp.Window):
-        raise NotYet(
-            "OVER is part of the language, but this version cannot run it yet",
-            grouping.text,
-            span_of(node),
-            clause="window",
-            hint="docs/language.md lists what works",
-        )
+    if call := written_call(node):
+        return _call(call, grouping)
     key = _as_key(node, grouping)
     if key is not None:
         return key
     if isinstance(node, exp.Column):
-        if node.name.lower() in BOUNDS and not node.table:
+        if node.name.lower() in grouping.given and not node.table:
             return _column(node.name.lower())
+        if node.name.lower() == EMITTED and not node.table and not grouping.scope.schema.find(node.name):
+            message, hint = f"only EMIT makes a column '{EMITTED}'", "end the SELECT with EMIT EVERY 10 SECONDS"
+            raise UnknownName(message, grouping.text, span_of(node), clause="SELECT", hint=hint)
         bind_expression(node, grouping.scope, grouping.text, "SELECT")
         raise EslSyntaxError(
             f"'{node.name}' is neither grouped nor aggregated",
@@ -227,61 +242,12 @@ def _as_key(node: exp.Expression, grouping: _Grouping) -> exp.Expression | None:
     return None
 
 
-def _call(node: exp.Expression, condition: exp.Expression | None, grouping: _Grouping) -> exp.Expression:
-    name = functions.called(node) or ""
-    arguments = [a for a in _arguments(node) if not isinstance(a, exp.Star)]
-    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = list(arguments[0].expressions)
-    if name == "count" and not arguments:
-        name = "count_star"
-    found = registry.find(name, distinct)
-    if found is None:
-        raise NotYet(
-            f"the aggregate {name}{' DISTINCT' if distinct else ''} cannot run in a window yet",
-            grouping.text,
-            span_of(node),
-            clause="SELECT",
-            hint=suggest(name, registry.names()),
-        )
-    bound = [bind_expression(a, grouping.scope, grouping.text, "SELECT") for a in arguments]
-    call = AggregateCall(
-        name=f"__r{len(grouping.calls) + 1}",
-        aggregate=_instance(found, name, node, [t for _, t in bound], grouping),
-        arguments=tuple(e for e, _ in bound),
-        condition=bind_predicate(condition, grouping.scope, grouping.text, "FILTER") if condition is not None else None,
-        text=written(node),
-    )
-    same = next((c for c in grouping.calls if c.text == call.text and c.condition == call.condition), None)
+def _call(written_: WrittenCall, grouping: _Grouping) -> exp.Expression:
+    call = bind_call(written_, f"__r{len(grouping.calls) + 1}", grouping.scope, grouping.text)
+    same = next((c for c in grouping.calls if same_call(c, call)), None)
     if same is None:
         grouping.calls.append(call)
     return _column((same or call).name)
-
-
-def _instance(
-    found: type[Aggregate], name: str, node: exp.Expression, types: list[exp.DataType], grouping: _Grouping
-) -> Aggregate:
-    arrows = [a for a in map(to_arrow, types) if a is not None]
-    problem = ""
-    if len(arrows) < len(types):
-        problem = f"{name} cannot take {next(type_name(t) for t in types if to_arrow(t) is None)}"
-    elif len(types) != found.arity:
-        problem = f"{name} takes {found.arity} argument{'' if found.arity == 1 else 's'}, not {len(types)}"
-    else:
-        try:
-            return found(arrows)
-        except TypeError as refused:
-            problem = str(refused)
-    hint = "CAST the argument to a type that fits"
-    raise TypeMismatch(problem, grouping.text, span_of(node), clause="SELECT", hint=hint)
-
-
-def _arguments(node: exp.Expression) -> list[exp.Expression]:
-    if isinstance(node, exp.Anonymous):
-        return list(node.expressions)
-    return [a for a in (node.this, node.args.get("expression")) if isinstance(a, exp.Expression)] + list(
-        node.expressions or ()
-    )
 
 
 def _typed(expression: exp.Expression, scope: Scope, text: str, node: exp.Expression) -> exp.DataType:
@@ -293,18 +259,6 @@ def _typed(expression: exp.Expression, scope: Scope, text: str, node: exp.Expres
 def _default_name(node: exp.Expression) -> str:
     bare = node.this if isinstance(node, EslWindow) else node
     return bare.name if isinstance(bare, exp.Column) else written(bare)
-
-
-def _check_names(items: tuple[Item, ...], query: exp.Select, text: str) -> None:
-    seen: set[str] = set()
-    for item in items:
-        if item.name.lower() in seen:
-            message, hint = (
-                f"two columns of the result are named '{item.name}'",
-                "give one of them another name with AS",
-            )
-            raise EslSyntaxError(message, text, span_of(query.expressions[-1]), clause="SELECT", hint=hint)
-        seen.add(item.name.lower())
 
 
 def _column(name: str) -> exp.Expression:

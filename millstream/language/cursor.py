@@ -97,11 +97,31 @@ class Cursor:
             words = f"{words} {last.text}"
             self.index += 1
         try:
+            if self.take("TO") and self.current:
+                last = self.current
+                words = f"{words} TO {last.text}"
+                self.index += 1
+                return _spanning(words)
             return interval(words)
         except ValueError:
             units = ", ".join(f"{u}S" for u in UNITS)
             span = (token.start, last.end + 1)
             self.fail(f"'{words}' is not a length of time", hint=f"{hint}; units are {units}", span=span)
+
+    def counts_rows(self) -> bool:
+        """Whether a number of rows comes next, as `10 ROWS`."""
+        after = self.tokens[self.index + 1 : self.index + 2]
+        return bool(after) and after[0].text.upper() in {"ROW", "ROWS"} and not self.peek("INTERVAL")
+
+    def rows(self) -> int:
+        """Read a number of rows: `10 ROWS`, or `10`."""
+        token = self.current
+        if token is None or not token.text.isdigit():
+            self.fail("expected a number of rows", hint="write it as 10 ROWS")
+        self.index += 1
+        if not self.take("ROWS"):
+            self.take("ROW")
+        return int(token.text)
 
     def bracketed(self, what: str) -> list[Token]:
         """Read a parenthesised part and give the tokens between the brackets."""
@@ -164,18 +184,33 @@ _HINTS = {
 }
 
 
+def _spanning(words: str) -> timedelta:
+    """`20:10.5 MINUTE TO SECOND`."""
+    numbers, first, _, last = words.split()
+    names = [u for u in UNITS if u in {"SECOND", "MINUTE", "HOUR", "DAY"}][::-1]
+    units = names[names.index(first.upper()) : names.index(last.upper()) + 1]
+    parts = zip(numbers.split(":"), units, strict=True)
+    return sum((interval(f"{number} {unit}") for number, unit in parts), timedelta(0))
+
+
 def _is_word(text: str) -> bool:
     return text.replace("_", "a").replace("$", "a").isalnum() and not text[:1].isdigit()
 
 
-def split(tokens: list[Token], separator: TokenType) -> list[list[Token]]:
-    """Cut tokens at a separator that stands outside all brackets."""
+def tokens_span(tokens: list[Token]) -> Span:
+    """Where some tokens stand."""
+    return (tokens[0].start, tokens[-1].end + 1)
+
+
+def split(tokens: list[Token], separator: TokenType, types: bool = False) -> list[list[Token]]:
+    """Cut tokens at a separator that stands outside all brackets; in types < and > are brackets too."""
+    deeper, shallower = (_DEEPER | {TokenType.LT}, _SHALLOWER | {TokenType.GT}) if types else (_DEEPER, _SHALLOWER)
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
-        if token.token_type in _DEEPER:
+        if token.token_type in deeper:
             depth += 1
-        elif token.token_type in _SHALLOWER:
+        elif token.token_type in shallower:
             depth -= 1
         if token.token_type is separator and depth == 0:
             parts.append([])
@@ -184,5 +219,5 @@ def split(tokens: list[Token], separator: TokenType) -> list[list[Token]]:
     return parts
 
 
-_DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.LT}
-_SHALLOWER = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.GT}
+_DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_SHALLOWER = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}

@@ -8,16 +8,11 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.language.nodes import EslWindow
 from millstream.language.spark_dialect import SparkFaithful
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 WINDOW_WORDS = ("RANGE", "ROWS", "SLIDE", "WA", "PA", "RATTR", "SATTR", "SESSION", "ORIGIN")
-
-
-class EslWindow(exp.Expression):
-    """A window clause, kept as text: `[RANGE ...]` after an aggregate or a stream, `OVER (...)`, `HOP(...)`."""
-
-    arg_types: ClassVar = {"this": False, "form": True, "text": True}
 
 
 class UnexpectedToken(ParseError):
@@ -38,6 +33,12 @@ class Esl(SparkFaithful):
         IDENTIFIERS: ClassVar = ["`", '"']
         STRING_ESCAPES: ClassVar = ["'", "\\"]
         COMMANDS: ClassVar = set()  # sqlglot would swallow SHOW and EXPLAIN whole, as text
+        # A token of another dialect: as a plain word EMIT would be taken for an alias of the table before it.
+        KEYWORDS: ClassVar = {
+            **SparkFaithful.Tokenizer.KEYWORDS,
+            "EMIT EVERY": TokenType.PREWHERE,
+            "EMIT ON CHANGE": TokenType.PREWHERE,
+        }
 
     class Parser(SparkFaithful.Parser):
         """Reads the expressions and SELECTs of ESL."""
@@ -45,6 +46,12 @@ class Esl(SparkFaithful):
         def __init__(self, **options: Any) -> None:
             super().__init__(**{**options, "error_level": ErrorLevel.IMMEDIATE, "dialect": Esl})
 
+        QUERY_MODIFIER_PARSERS: ClassVar = {
+            **SparkFaithful.Parser.QUERY_MODIFIER_PARSERS,
+            TokenType.PREWHERE: lambda self: ("emit", self._parse_emit()),
+        }
+        # sqlglot's own OVER knows no SLIDE: it must leave the clause to this parser.
+        WINDOW_BEFORE_PAREN_TOKENS: ClassVar = set()
         # ARRAY(1, 2)[0] is an element of an array: sqlglot would take ARRAY[0] for a constructor.
         ARRAY_CONSTRUCTORS: ClassVar = {}
 
@@ -54,21 +61,33 @@ class Esl(SparkFaithful):
             raise UnexpectedToken(message, (at.start, at.end + 1) if at else (0, 0))
 
         def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-            if isinstance(this, exp.Expression) and self._at_window_bracket():
-                return self._opaque(this, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
-            if (
-                isinstance(this, exp.Expression)
-                and self._curr
-                and self._curr.token_type is TokenType.OVER
-                and self._next
-                and self._next.token_type is TokenType.L_PAREN
-            ):
-                self._advance()
-                return self._opaque(this, "OVER", TokenType.L_PAREN, TokenType.R_PAREN)
-            parsed = super()._parse_window(this, alias=alias)
-            if isinstance(parsed, exp.Filter) and self._at_window_bracket():
+            if alias:  # WINDOW w AS (...)
+                if this is None:
+                    self.raise_error("Expecting the name of a window")
+                self._match(TokenType.ALIAS)
+                if not self._match(TokenType.L_PAREN, advance=False):
+                    self.raise_error("Expecting (")
+                return self._opaque(this, "WINDOW", TokenType.L_PAREN, TokenType.R_PAREN)
+            parsed = super()._parse_window(this)
+            if not isinstance(parsed, exp.Expression):
+                return parsed
+            if self._at_window_bracket():
                 return self._opaque(parsed, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
-            return parsed
+            if not self._match(TokenType.OVER):
+                return parsed
+            if self._match(TokenType.L_PAREN, advance=False):
+                return self._opaque(parsed, "OVER", TokenType.L_PAREN, TokenType.R_PAREN)
+            if not self._match_set((TokenType.VAR, TokenType.IDENTIFIER)):
+                self.raise_error("Expecting (")
+            return self._window_node(parsed, "OVER name", self._index - 1, [self._prev])
+
+        def _parse_emit(self) -> EslWindow:
+            """`EMIT EVERY 5 SECONDS WALL`: the words after it that can belong to it."""
+            begin = self._index
+            self._advance()
+            while self._curr and self._curr.token_type in _IN_EMIT:
+                self._advance()
+            return self._window_node(None, "EMIT", begin, self._tokens[begin : self._index])
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             # After a column, `[range]` may be an index; a length after the word tells that it is a window.
@@ -113,11 +132,14 @@ class Esl(SparkFaithful):
                     break
             else:
                 self.raise_error(f"the window that opens here has no closing '{_SIGNS[closing]}'", first)
-            span = (first.start, self._prev.end + 1)
-            node = EslWindow(this=this, form=form, text=self.sql[slice(*span)])
-            node.meta.update(start=span[0], end=span[1] - 1)
             # Without the outer brackets: what a parser of windows reads, each token knowing its place.
-            node.meta["tokens"] = self._tokens[begin + 1 : self._index - 1]
+            return self._window_node(this, form, begin, self._tokens[begin + 1 : self._index - 1])
+
+        def _window_node(self, this: exp.Expr | None, form: str, begin: int, tokens: list[Token]) -> EslWindow:
+            """The clause from a token to the one just read."""
+            span = (self._tokens[begin].start, self._prev.end + 1)
+            node = EslWindow(this=this, form=form, text=self.sql[slice(*span)])
+            node.meta.update(start=span[0], end=span[1] - 1, tokens=tokens)
             return node
 
 
@@ -131,6 +153,7 @@ _COLUMN_TYPES = {
     *(exp.DType.DATETIME, exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT),
 }
 _AFTER_WINDOW_WORD = {TokenType.NUMBER, TokenType.ALL, TokenType.VAR, TokenType.INTERVAL, TokenType.STRING}
+_IN_EMIT = {TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL, TokenType.VAR, TokenType.ROWS, TokenType.ROW}
 _SIGNS = {TokenType.R_BRACKET: "]", TokenType.R_PAREN: ")"}
 
 

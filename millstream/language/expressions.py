@@ -9,7 +9,7 @@ from sqlglot import exp
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.language import functions
-from millstream.language.dialect import EslWindow
+from millstream.language.nodes import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.type_checks import Mistake, check, check_condition
@@ -111,12 +111,13 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
     for part in node.walk():
         span = span_of(part) or span_of(node)
         if isinstance(part, EslWindow | exp.Window):
-            raise NotYet(
-                "a window over an aggregate is part of the language, but this version cannot run it yet",
+            place = "inside an aggregate" if clause == "SELECT" else f"in {clause}"
+            raise EslSyntaxError(
+                f"a window cannot stand {place}",
                 text,
                 span,
-                clause="window",
-                hint="docs/language.md lists what works",
+                clause=clause,
+                hint="compute its answers in a subquery: SELECT ... FROM (SELECT ... OVER (...) AS y FROM s) AS x",
             )
         if isinstance(part, exp.Query | exp.Exists) or (isinstance(part, exp.In) and part.args.get("query")):
             raise NotYet(

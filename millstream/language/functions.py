@@ -9,6 +9,7 @@ from importlib import resources
 
 from sqlglot import exp
 
+from millstream.aggregates import registry
 from millstream.language.spark_dialect import SparkFaithful
 
 
@@ -64,12 +65,13 @@ def _kinds() -> dict[str, Kind]:
 
 
 def kind(name: str) -> Kind | None:
-    """The kind of a function of Spark, found without regard to case, or None if there is none.
+    """The kind of a function of Spark or of an aggregate of ours, without regard to case, or None if there is none.
 
-    >>> kind("SUM"), kind("upper"), kind("no_such")
-    (<Kind.AGGREGATE: 'aggregate'>, <Kind.SCALAR: 'scalar'>, None)
+    >>> kind("SUM"), kind("quantile"), kind("upper"), kind("no_such")
+    (<Kind.AGGREGATE: 'aggregate'>, <Kind.AGGREGATE: 'aggregate'>, <Kind.SCALAR: 'scalar'>, None)
     """
-    return _kinds().get(name.lower())
+    found = _kinds().get(name.lower())
+    return Kind.AGGREGATE if found is None and registry.find(name) else found
 
 
 def names() -> tuple[str, ...]:

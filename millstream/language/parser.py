@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
-from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.catalog.schema import Column, Schema
 from millstream.errors import EslSyntaxError, NotYet, suggest
 from millstream.language import dialect
-from millstream.language.cursor import Cursor, split
+from millstream.language.cursor import Cursor, tokens_span
+from millstream.language.parse_parts import read_names, read_options, read_place, read_query, read_schema
 from millstream.language.statements import (
     CreateQuery,
     CreateSink,
@@ -24,12 +22,9 @@ from millstream.language.statements import (
     Drop,
     Explain,
     InsertInto,
-    Name,
-    Place,
     SelectRows,
     SetValue,
     Show,
-    Span,
     Statement,
 )
 
@@ -101,7 +96,7 @@ def _statement(cursor: Cursor) -> Statement:
             raise NotYet(
                 f"{what} is part of the language, but this version cannot run it yet",
                 cursor.text,
-                _span(cursor.tokens[: len(words)]),
+                tokens_span(cursor.tokens[: len(words)]),
                 clause=" ".join(words),
                 hint="docs/language.md lists what works",
             )
@@ -130,7 +125,7 @@ def _statement(cursor: Cursor) -> Statement:
 
 
 def _create_stream(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("CREATE", "STREAM")
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the stream")
@@ -140,13 +135,13 @@ def _create_stream(cursor: Cursor) -> Statement:
             text=cursor.text,
             span=span,
             name=name,
-            renamed=_names(cursor, columns),
-            select=_query(cursor),
+            renamed=read_names(cursor, columns),
+            select=read_query(cursor),
             if_not_exists=if_not_exists,
         )
     if not columns:
         cursor.fail("expected the columns of the stream, or AS SELECT", hint="CREATE STREAM s (a INT, b STRING) ...")
-    schema = _schema(cursor, columns)
+    schema = read_schema(cursor, columns)
     clauses: dict[str, object] = {}
     while not cursor.at_end:
         clause, value = _stream_clause(cursor)
@@ -165,7 +160,7 @@ def _create_stream(cursor: Cursor) -> Statement:
 
 
 def _stream_clause(cursor: Cursor) -> tuple[str, object]:
-    if cursor.take("ORDER", "BY") or _take_fused(cursor, "ORDER BY"):
+    if cursor.take("ORDER BY"):
         return "order_by", cursor.name("the time-stamp column")
     if cursor.take("SLACK"):
         return "slack", cursor.interval()
@@ -177,25 +172,27 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         tokens = cursor.bracketed("a predicate")
         return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
     if cursor.take("SOURCE"):
-        return "source", _place(cursor, "SOURCE 'csv:data/*.csv'")
+        return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
     if cursor.take("OPTIONS"):
-        return "options", _options(cursor)
+        return "options", read_options(cursor)
     known = ("ORDER BY", "SLACK", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "OPTIONS")
     token = cursor.current
     cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
 
 
 def _create_table(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("CREATE", "TABLE")
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the table")
     if cursor.take("AS"):
-        return CreateTableAs(text=cursor.text, span=span, name=name, select=_query(cursor), if_not_exists=if_not_exists)
-    schema = _schema(cursor, cursor.bracketed("the columns"))
+        return CreateTableAs(
+            text=cursor.text, span=span, name=name, select=read_query(cursor), if_not_exists=if_not_exists
+        )
+    schema = read_schema(cursor, cursor.bracketed("the columns"))
     cursor.expect("SOURCE", hint="a table is read from files: SOURCE 'parquet:data/items'")
-    source = _place(cursor, "SOURCE 'parquet:data/items'")
-    options = _options(cursor) if cursor.take("OPTIONS") else {}
+    source = read_place(cursor, "SOURCE 'parquet:data/items'")
+    options = read_options(cursor) if cursor.take("OPTIONS") else {}
     return CreateTable(
         text=cursor.text,
         span=span,
@@ -208,56 +205,56 @@ def _create_table(cursor: Cursor) -> Statement:
 
 
 def _create_sink(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("CREATE", "SINK")
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     name = cursor.name("the sink")
     cursor.expect("TO", hint="CREATE SINK alerts TO 'json:out/alerts'")
-    place = _place(cursor, "TO 'json:out/alerts'")
-    options = _options(cursor) if cursor.take("OPTIONS") else {}
+    place = read_place(cursor, "TO 'json:out/alerts'")
+    options = read_options(cursor) if cursor.take("OPTIONS") else {}
     return CreateSink(text=cursor.text, span=span, name=name, to=place, options=options, if_not_exists=if_not_exists)
 
 
 def _create_query(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("CREATE", "QUERY")
     name = cursor.name("the query")
     cursor.expect("AS", hint="CREATE QUERY hot AS SELECT ...")
-    return CreateQuery(text=cursor.text, span=span, name=name, select=_query(cursor))
+    return CreateQuery(text=cursor.text, span=span, name=name, select=read_query(cursor))
 
 
 # -- the other statements ----------------------------------------------------------------------------------
 
 
 def _insert_into(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("INSERT", "INTO")
     sink = cursor.name("the sink")
     if cursor.peek("VALUES"):
         raise NotYet(
             "INSERT INTO ... VALUES is part of the language only inside aggregates",
             cursor.text,
-            _span(cursor.tokens[cursor.index :]),
+            tokens_span(cursor.tokens[cursor.index :]),
             clause="INSERT INTO",
             hint="feed a sink with INSERT INTO sink SELECT ... FROM stream",
         )
-    return InsertInto(text=cursor.text, span=span, sink=sink, select=_query(cursor))
+    return InsertInto(text=cursor.text, span=span, sink=sink, select=read_query(cursor))
 
 
 def _select(cursor: Cursor) -> Statement:
-    return SelectRows(text=cursor.text, span=_span(cursor.tokens), select=_query(cursor))
+    return SelectRows(text=cursor.text, span=tokens_span(cursor.tokens), select=read_query(cursor))
 
 
 def _explain(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("EXPLAIN")
     if cursor.peek("SELECT") or cursor.peek("WITH") or cursor.peek("("):
-        return Explain(text=cursor.text, span=span, select=_query(cursor))
+        return Explain(text=cursor.text, span=span, select=read_query(cursor))
     return Explain(text=cursor.text, span=span, name=cursor.name("a query, or a SELECT"))
 
 
 def _show(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("SHOW")
     for what in SHOWN:
         if cursor.take(what):
@@ -267,13 +264,13 @@ def _show(cursor: Cursor) -> Statement:
 
 
 def _describe(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.index += 1
     return Describe(text=cursor.text, span=span, name=cursor.dotted_name("what to describe"))
 
 
 def _drop(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("DROP")
     for kind in DROPPED:
         if cursor.take(kind):
@@ -285,7 +282,7 @@ def _drop(cursor: Cursor) -> Statement:
 
 
 def _set(cursor: Cursor) -> Statement:
-    span = _span(cursor.tokens)
+    span = tokens_span(cursor.tokens)
     cursor.expect("SET")
     name = cursor.dotted_name("the setting")
     if not cursor.take("="):
@@ -293,109 +290,10 @@ def _set(cursor: Cursor) -> Statement:
     if cursor.at_end:
         cursor.fail("expected a value", hint="SET name = value")
     tokens = cursor.rest()
-    value_span = _span(tokens)
+    value_span = tokens_span(tokens)
     value = tokens[0].text if len(tokens) == 1 else cursor.text[slice(*value_span)]
     return SetValue(text=cursor.text, span=span, name=name, value=value, value_span=value_span)
 
-
-# -- parts -------------------------------------------------------------------------------------------------
-
-
-def _query(cursor: Cursor) -> exp.Query:
-    for index in range(cursor.index, len(cursor.tokens)):
-        for words, what in _LATER_CLAUSES:
-            ahead = [t.text.upper() for t in cursor.tokens[index : index + len(words)]]
-            if tuple(ahead) == words:
-                raise NotYet(
-                    f"{what} is part of the language, but this version cannot run it yet",
-                    cursor.text,
-                    _span(cursor.tokens[index : index + len(words)]),
-                    clause=" ".join(words),
-                    hint="docs/language.md lists what works",
-                )
-    tokens = cursor.rest()
-    for comma, after in pairwise(tokens):
-        # sqlglot lets a superfluous comma pass.
-        if comma.token_type is TokenType.COMMA and after.token_type in _NEVER_AFTER_COMMA:
-            cursor.fail("an expression is missing after this comma", span=_span([comma]), hint="remove the comma")
-    return cursor.parsed(dialect.parse_query, tokens, "a SELECT")
-
-
-def _schema(cursor: Cursor, tokens: list[Token]) -> Schema:
-    columns = [_column(cursor, part) for part in split(tokens, TokenType.COMMA)]
-    seen: set[str] = set()
-    for column, part in zip(columns, split(tokens, TokenType.COMMA), strict=True):
-        if column.name.lower() in seen:
-            cursor.fail(f"two columns are named '{column.name}'", hint="rename one", span=_span(part[:1]))
-        seen.add(column.name.lower())
-    return Schema(columns)
-
-
-def _column(cursor: Cursor, tokens: list[Token]) -> Column:
-    if len(tokens) < 2:
-        cursor.fail(
-            "a column needs a name and a type",
-            hint="as in (item_id INT, price REAL)",
-            span=_span(tokens) if tokens else None,
-        )
-    part = Cursor(tokens, cursor.text)
-    part.clause = cursor.clause
-    name = part.name("the column").text
-    words = part.rest()
-    nullable = True
-    if [t.text.upper() for t in words[-2:]] == ["NOT", "NULL"]:
-        words, nullable = words[:-2], False
-    try:
-        return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
-    except EslSyntaxError:
-        cursor.fail(
-            f"'{cursor.text[slice(*_span(words))]}' is not a type",
-            hint="types are Spark SQL's: INT, BIGINT, REAL, DOUBLE, DECIMAL(10,2), STRING, CHAR(10), BOOLEAN, "
-            "DATE, TIMESTAMP, ARRAY<...>, STRUCT<...>",
-            span=_span(words),
-        )
-
-
-def _names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
-    if not tokens:
-        return ()
-    parts = split(tokens, TokenType.COMMA)
-    return tuple(Cursor(part, cursor.text).name("the column") for part in parts)
-
-
-def _options(cursor: Cursor) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for part in split(cursor.bracketed("the options"), TokenType.COMMA):
-        option = Cursor(part, cursor.text)
-        option.clause = "OPTIONS"
-        key = option.dotted_name("the option").text.lower()
-        option.expect("=", hint="OPTIONS (format = 'json')")
-        tokens = option.rest()
-        if not tokens:
-            option.fail("expected a value", hint="OPTIONS (format = 'json')")
-        options[key] = "".join(t.text for t in tokens)
-    return options
-
-
-def _place(cursor: Cursor, example: str) -> Place:
-    place = cursor.string("an address", hint=f"as in {example}")
-    return Place(place.text, place.span)
-
-
-def _take_fused(cursor: Cursor, words: str) -> bool:
-    """Sqlglot reads some pairs of words as one token."""
-    token = cursor.current
-    if token and " ".join(token.text.upper().split()) == words:
-        cursor.index += 1
-        return True
-    return False
-
-
-def _span(tokens: list[Token]) -> Span:
-    return (tokens[0].start, tokens[-1].end + 1)
-
-
-_NEVER_AFTER_COMMA = {TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.R_PAREN, TokenType.GROUP_BY}
 
 # What the language knows and this version cannot run: looked at first, so that it fails by its own name.
 _LATER_STATEMENTS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -424,10 +322,4 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] =
     (("DESC",), _describe),
     (("DROP",), _drop),
     (("SET",), _set),
-)
-
-_LATER_CLAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("EMIT", "EVERY"), "EMIT EVERY"),
-    (("EMIT", "ON", "CHANGE"), "EMIT ON CHANGE"),
-    (("MERGE", "ORDERED"), "MERGE ORDERED"),
 )

@@ -12,7 +12,10 @@ from millstream.language.window_clause import WindowClause
 
 @dataclass(frozen=True)
 class Scope:
-    """The relation that a SELECT reads, under the name that the SELECT gives it."""
+    """The relation that a SELECT reads, under the name that the SELECT gives it.
+
+    `latent` tuples never had a time stamp; those that lost one are not latent.
+    """
 
     name: str
     schema: Schema
@@ -20,6 +23,7 @@ class Scope:
     time: str | None = None
     source: Select | str | None = None
     clause: WindowClause | None = None
+    latent: bool = False
 
     @property
     def types(self) -> Mapping[str, SqlType]:

@@ -11,6 +11,8 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from millstream.language.nodes import EslWindow
+
 TYPED = frozenset(
     [
         "APPROX_COUNT_DISTINCT",
@@ -182,6 +184,8 @@ class SparkFaithful(Spark):
             # As functions they would take over the grouping of sqlglot, whose precedence is not Spark's.
             exp.BitwiseLeftShift: lambda self, e: self.binary(e, "<<"),
             exp.BitwiseRightShift: lambda self, e: self.binary(e, ">>"),
+            # For messages: Spark never sees one.
+            EslWindow: lambda self, e: f"{self.sql(e, 'this')} {e.args['text']}",
         }
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:

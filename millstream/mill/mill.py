@@ -48,10 +48,11 @@ from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
-from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan, WindowAggregate
+from millstream.plan.algebra import LateScan, Node, OverAggregate, RejectedScan, Scan, WindowAggregate
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
+from millstream.plan.trace import steps
 from millstream.spark.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.host import Host
 from millstream.spark.lowering import lower
@@ -61,6 +62,7 @@ from millstream.spark.query import start
 from millstream.spark.session import open_session
 from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_listener import TcpListener
+from millstream.spark.ticker import pace_of
 
 Display = Callable[[str, pa.Table], None]
 """Shows the rows that a query sends to the terminal."""
@@ -329,10 +331,11 @@ class Mill:
                 name=label,
                 once=self.once,
                 trigger=self.settings.trigger_interval,
+                pace=pace_of(plan),
             )
         except AnalysisException as problem:
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem
-        running = RunningQuery(query, handle, counts, results)
+        running = RunningQuery(query, handle, counts, results, place)
         self._queries[query.name.lower()] = running
         self.catalog.add(query)
         return running
@@ -380,21 +383,11 @@ def _anchored(definition: Definition, base: Path) -> Definition:
 
 def shape_of(plan: Node) -> str:
     """What a plan remembers from one batch to the next, in words; nothing if it has no state."""
-    shapes = []
-    node: object = plan
-    while isinstance(node, Node):
-        if isinstance(node, WindowAggregate | LateScan):
-            shapes.append(node.label())
-        node = getattr(node, "below", None)
-    return "; ".join(shapes)
+    stateful = (WindowAggregate, OverAggregate, LateScan)
+    return "; ".join(step.label() for step in steps(plan) if isinstance(step, stateful))
 
 
 def sources_of(plan: Node) -> list[str]:
     """The sources that a plan reads, in order: what a checkpoint is good for."""
-    found = []
-    node: object = plan
-    while isinstance(node, Node):
-        if isinstance(node, Scan | RejectedScan | LateScan):
-            found.append(f"{node.stream.name} {node.stream.source}".lower() if node.stream.source else node.stream.name)
-        node = getattr(node, "below", None)
-    return found
+    streams = [step.stream for step in steps(plan) if isinstance(step, Scan | RejectedScan | LateScan)]
+    return [f"{stream.name} {stream.source}".lower() if stream.source else stream.name for stream in streams]

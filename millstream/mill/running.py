@@ -16,7 +16,9 @@ from millstream.errors import RunError
 from millstream.mill.results import Results
 from millstream.spark.bounded_run import Handle
 from millstream.spark.failures import explain_failure
+from millstream.spark.local_copy import forget_copies
 from millstream.spark.progress import Counts
+from millstream.spark.sinks import QueryPlace
 
 LAST_WORD_SECONDS = 10.0
 """How long to wait for Spark's events on a query that has ended: they come a moment later."""
@@ -25,8 +27,11 @@ LAST_WORD_SECONDS = 10.0
 class RunningQuery:
     """A persistent query. As a context manager it stops at the end of the block."""
 
-    def __init__(self, query: Query, handle: Handle, counts: Counts, results: Results | None) -> None:
+    def __init__(
+        self, query: Query, handle: Handle, counts: Counts, results: Results | None, place: QueryPlace
+    ) -> None:
         self.definition = query
+        self._place = place
         self.counts = counts
         self._handle = handle
         self._results = results
@@ -103,6 +108,7 @@ class RunningQuery:
         return self._results
 
     def _finish(self) -> None:
+        forget_copies(self._place.id)
         self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
         if self._results:
             self._results.close()

@@ -25,7 +25,7 @@ class Blobs(Protocol):
         """Forget a blob, which need not exist."""
         ...
 
-    def scan(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+    def scan(self, prefix: str) -> Iterator[tuple[str, bytes | pa.Buffer]]:
         """All blobs whose names begin so, by name."""
         ...
 
@@ -63,7 +63,7 @@ def to_bytes(table: pa.Table) -> bytes:
     return out.getvalue()
 
 
-def from_bytes(blob: bytes) -> pa.Table:
+def from_bytes(blob: bytes | pa.Buffer) -> pa.Table:
     """The table that was written."""
-    with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
+    with pa.ipc.open_stream(blob if isinstance(blob, pa.Buffer) else pa.py_buffer(blob)) as reader:
         return reader.read_all()

@@ -33,3 +33,7 @@ class Operator(ABC):
     def tick(self) -> Iterator[pa.Table]:
         """What is to be answered because the wall clock has moved on: only EMIT EVERY ... WALL asks for that."""
         return iter(())
+
+    def end_batch(self) -> Iterator[pa.Table]:
+        """What is to be answered because a batch is over: only EMIT EVERY ... ROWS and ON CHANGE ask for that."""
+        return iter(())

@@ -49,8 +49,8 @@ class KeyIndex:
 
     def replace(self, keep: npt.NDArray[np.int64]) -> None:
         """Go on with some of the keys only, numbered anew in this order."""
-        for name, _ in list(self._blobs.scan(self._prefix)):
-            self._blobs.delete(name)
+        for part in range(self._parts):  # counted, not looked up: what is stored can only be read at the start
+            self._blobs.delete(f"{self._prefix}{part:09d}")
         self.keys = self.keys.take(pa.array(keep))
         self._blobs.put(f"{self._prefix}{0:09d}", to_bytes(self.keys))
         self._parts = 1

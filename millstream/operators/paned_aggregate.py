@@ -1,185 +1,234 @@
-"""Window aggregates by panes: partial states are merged into panes, and closed windows are read from them."""
+"""Window aggregates by panes: partial states are merged into panes, and windows are read from them."""
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from millstream.aggregates.contract import State, put, take
-from millstream.operators.blobs import Blobs, from_bytes, to_bytes
+from millstream.aggregates.contract import take
+from millstream.operators.answers import EMITTED, END, FINAL, PARTIAL, STAMP, START, answers
+from millstream.operators.blobs import Blobs
+from millstream.operators.contract import Operator
+from millstream.operators.emission import BatchTouches, WallTouches, due_rows, forming, still_open, window_of
+from millstream.operators.group_promises import GroupPromises
 from millstream.operators.grouped import PANE, Grouped
-from millstream.operators.key_index import KeyIndex
-from millstream.operators.two_stacks import TwoStacks
+from millstream.operators.pane_states import Pane, Rows, chosen, unpack
+from millstream.operators.pane_store import PaneStore
+from millstream.operators.window_totals import WindowTotals
 from millstream.progress.punctuation import Punctuation
+from millstream.windows.emit import Pace
+from millstream.windows.tuples import Ids
 
-START, END = "window_start", "window_end"
-STAMP = pa.timestamp("us", tz="UTC")
-COMPACT_FROM = 4096
-"""Below so many keys, those that have gone are not worth a clean-up."""
-
-Pane = tuple[State, ...]
-"""The states of all calls for all keys, in one pane."""
+__all__ = ["EMITTED", "END", "STAMP", "START", "PanedAggregate"]
 
 
-class PanedAggregate:
-    """One bucket of a grouped window aggregate. State is a blob per pane; a closed pane is never written again."""
+class _Step(NamedTuple):
+    """An answer on the way of the low-watermark: when, of which window, over which panes."""
+
+    time: int
+    wid: int
+    span: Ids
+    emitted: str
+
+
+class PanedAggregate(Operator):
+    """One bucket of a grouped window aggregate. State is a blob per pane; a closed pane is never written again.
+
+    Of landmark windows, which never let go of a pane, closed panes are joined into one at the end of a batch.
+    """
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
         self._work = work
+        self._window = window_of(work)
         self._blobs = blobs
-        names = work.key_names
-        self._index = KeyIndex(names, [t for _, t in work.keys], blobs, "keys/")
-        self._panes: dict[int, Pane] = {
-            int(name.removeprefix("pane/")): self._unpack(from_bytes(blob)) for name, blob in blobs.scan("pane/")
-        }
+        self._store = PaneStore(work, blobs)
+        self._totals = WindowTotals(work.calls)
+        self._promises = GroupPromises(work, blobs)
         record = blobs.get("progress")
         self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
-        self._queue: TwoStacks[Pane] = TwoStacks(self._merge)
+        pace = work.emit.pace if work.emit else None
+        self._wall = WallTouches(blobs) if pace is Pace.WALL else None
+        self._touches = BatchTouches() if pace in (Pace.ROWS, Pace.CHANGE) else None
 
-    def process(self, partials: pa.Table) -> int:
+    @property
+    def promise(self) -> int | None:
+        """The low-watermark: windows that end by it have been answered."""
+        return self.low_watermark
+
+    def process(self, table: pa.Table) -> int:
         """Merge partial states into the panes they belong to; says how many tuples came too late for theirs."""
         late = 0
         if self.low_watermark is not None:
-            closed = partials[PANE].to_numpy() < self._work.window.pane_of(np.array([self.low_watermark]))[0]
-            if closed.any():
-                late = int(self._unpack(partials.filter(pa.array(closed)))[0][0].sum())
-                partials = partials.filter(pa.array(~closed))
-        if not partials.num_rows:
+            closed = table[PANE].to_numpy() < self._pane_of(self.low_watermark)
+            table, late = self._without(table, closed)
+        if not table.num_rows:
             return late
-        rows = self._index.find(partials)
-        panes = partials[PANE].to_numpy()
-        incoming = self._unpack(partials)
+        rows = self._store.index.find(table)
+        marks = self._promises.marks(self._store.keys)
+        if marks is not None:
+            closed = table[PANE].to_numpy() < self._window.pane_of(marks[rows])
+            table, more = self._without(table, closed)
+            rows, late = rows[~closed], late + more
+        panes = table[PANE].to_numpy()
+        incoming = unpack(self._work, table)
         order = np.argsort(panes, kind="stable")
         cuts = np.flatnonzero(np.diff(panes[order])) + 1
-        for part in np.split(order, cuts):
-            self._add(int(panes[part[0]]), rows[part], tuple(take(s, part) for s in incoming))
+        for part in np.split(order, cuts) if len(order) else ():
+            pane = int(panes[part[0]])
+            before = self._store.add(pane, rows[part], tuple(take(s, part) for s in incoming))
+            if self._touches is not None:
+                self._touches.add(pane, rows[part], before)
+        if self._wall is not None:
+            self._wall.add(int(pane) for pane in np.unique(panes))
         return late
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """The answers of all windows that are complete now, oldest first; each comes exactly once."""
-        window = self._work.window
-        until = self._end_of_all() if punctuation.final else punctuation.time
-        if until is None or (self.low_watermark is not None and until <= self.low_watermark):
+        if punctuation.group:
+            yield from self._punctuate_group(punctuation)
             return
-        unseen = deque(sorted(p for p in self._panes if self._unseen(p)))
-        for wid in self._due(until):
-            panes = window.panes(wid)
-            while unseen and unseen[0] < panes.stop:
-                pane = unseen.popleft()
-                if pane >= panes.start:
-                    self._queue.push(pane, self._panes[pane])
-            self._queue.evict(panes.start)
-            total = self._queue.total()
+        until = self._end_of_all(punctuation.time) if punctuation.final else punctuation.time
+        if self.low_watermark is not None and until <= self.low_watermark:
+            return
+        self._totals.offer(self._store.panes)
+        for step in heapq.merge(self._closing(until), self._forming(punctuation.time), key=lambda s: s.time):
+            total = self._totals.over(step.span)
             if total is not None:
-                yield self._answers(wid, total)
+                yield from self._answers(step.wid, total, step.emitted)
         self.low_watermark = until
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())
+        self._promises.pass_by(until)
         self._forget(until)
 
-    # -- panes ---------------------------------------------------------------------------------------------
+    def tick(self) -> Iterator[pa.Table]:
+        """All groups of the open windows in which something has changed since the last time."""
+        if self._wall is None or not self._store.panes:
+            return
+        totals = WindowTotals(self._work.calls)
+        totals.offer(self._store.panes)
+        for wid in self._open(self._wall.taken()):
+            total = totals.over(self._window.panes(wid))
+            if total is not None:
+                yield from self._answers(wid, total, PARTIAL)
 
-    def _add(self, pane: int, rows: npt.NDArray[np.int64], incoming: Pane) -> None:
-        size = len(self._index)
-        states = self._padded(self._panes[pane], size) if pane in self._panes else self._zero(size)
-        for call, state, new in zip(self._work.calls, states, incoming, strict=True):
-            put(state, rows, call.aggregate.merge(take(state, rows), new))
-        self._panes[pane] = states
-        self._blobs.put(f"pane/{pane}", to_bytes(self._pack(states)))
+    def end_batch(self) -> Iterator[pa.Table]:
+        """What EMIT asks for because of what the batch has changed. Then state is tidied up."""
+        if self._touches is not None:
+            touches, self._touches = self._touches, BatchTouches()
+            for wid in self._open(sorted(touches.rows)):
+                rows, states = due_rows(self._work, self._window.panes(wid), self._store.panes, touches)
+                yield from self._answers(wid, states, PARTIAL, rows)
+        if self._window.endless:
+            self._join_closed()
+        elif self._store.compact():
+            self._totals.reset()
 
-    def _zero(self, size: int) -> Pane:
-        return tuple(call.aggregate.zero(size) for call in self._work.calls)
+    # -- the way of the low-watermark ----------------------------------------------------------------------
 
-    def _padded(self, states: Pane, size: int) -> Pane:
-        """The states with room for keys that came later; always fresh arrays, which may be written to."""
-        missing = size - len(states[0][0])
-        padded = []
-        for call, state in zip(self._work.calls, states, strict=True):
-            rest = call.aggregate.zero(missing)
-            padded.append(tuple(np.concatenate([a, b]) for a, b in zip(state, rest, strict=True)))
-        return tuple(padded)
-
-    def _merge(self, left: Pane, right: Pane) -> Pane:
-        size = max(len(left[0][0]), len(right[0][0]))
-        left = left if len(left[0][0]) == size else self._padded(left, size)
-        right = right if len(right[0][0]) == size else self._padded(right, size)
-        return tuple(c.aggregate.merge(a, b) for c, a, b in zip(self._work.calls, left, right, strict=True))
-
-    def _pack(self, states: Pane) -> pa.Table:
-        data: dict[str, pa.Array] = {}
-        for number, (call, state) in enumerate(zip(self._work.calls, states, strict=True)):
-            data.update(zip(self._work.state_names(number), call.aggregate.pack(state), strict=True))
-        return pa.table(data)
-
-    def _unpack(self, table: pa.Table) -> Pane:
-        return tuple(
-            call.aggregate.unpack([table[name].combine_chunks() for name in self._work.state_names(number)])
-            for number, call in enumerate(self._work.calls)
-        )
-
-    # -- windows -------------------------------------------------------------------------------------------
-
-    def _due(self, until: int) -> list[int]:
+    def _closing(self, until: int) -> Iterator[_Step]:
         """The windows with at least one pane that end after the old low-watermark and not after the new one."""
-        window = self._work.window
-        due: list[int] = []
+        window = self._window
         following = None if self.low_watermark is None else window.first_open(self.low_watermark)
         before = window.first_open(until)
-        for pane in sorted(self._panes):  # later panes have later windows, so that each is met once
+        for pane in sorted(self._store.panes):  # later panes have later windows, so that each is met once
             first = window.first_wid_of_pane(pane)
             first = first if following is None else max(first, following)
             following = max(first, min(before, window.last_wid_of_pane(pane) + 1))
-            due.extend(range(first, following))
-        return due
+            for wid in range(first, following):
+                yield _Step(window.bounds(wid)[1], wid, window.panes(wid), FINAL)
 
-    def _unseen(self, pane: int) -> bool:
-        return self._queue.newest is None or pane > self._queue.newest
+    def _forming(self, until: int) -> Iterator[_Step]:
+        """The windows that EMIT answers as event time passes."""
+        emit = self._work.emit
+        if emit is None or emit.pace is not Pace.EVENT:
+            return
+        panes = sorted(self._store.panes)
+        for time, wid in forming(self._window, emit.every, panes, self.low_watermark, until):
+            yield _Step(time, wid, Ids(self._window.panes(wid).start, self._pane_of(time)), PARTIAL)
 
-    def _end_of_all(self) -> int | None:
-        """The end of the last window that any pane belongs to: where a final punctuation leads."""
-        window = self._work.window
-        return max((window.bounds(window.last_wid_of_pane(pane))[1] for pane in self._panes), default=None)
+    def _end_of_all(self, newest: int) -> int:
+        """The end of the last window that any tuple belongs to: where a final punctuation leads."""
+        starts = (self._window.pane_start(pane) for pane in self._store.panes)
+        return self._window.end_of_all(max((newest, *starts)))
 
-    def _answers(self, wid: int, total: Pane) -> pa.Table:
-        present = np.flatnonzero(total[0][0] > 0)
-        start, end = self._work.window.bounds(wid)
-        data = {name: self._index.keys[name].take(pa.array(present)) for name in self._work.key_names}
-        for call, state in zip(self._work.calls, total, strict=True):
-            if call.names:
-                data.update(dict.fromkeys(call.names, call.aggregate.finish(take(state, present))))
-        data[START] = pa.array(np.full(len(present), start), STAMP)
-        data[END] = pa.array(np.full(len(present), end), STAMP)
-        return pa.table(data)
+    def _punctuate_group(self, punctuation: Punctuation) -> Iterator[pa.Table]:
+        """The answers of the groups that are promised something, of windows that they have not answered before."""
+        until, group = punctuation.time, punctuation.group
+        passed = self.low_watermark is not None and until <= self.low_watermark
+        if passed or self._window.endless or not self._promises.knows(group):
+            return
+        rows = np.flatnonzero(self._promises.matches(group, self._store.keys))
+        if len(rows):
+            calls = self._work.calls
+            totals = WindowTotals(calls)
+            totals.offer({pane: chosen(calls, states, rows) for pane, states in self._store.panes.items()})
+            for step in self._closing(until):
+                total = totals.over(step.span)
+                if total is not None:
+                    yield from self._answers(step.wid, total, FINAL, rows)
+        self._promises.add(group, until)
+
+    # -- answers -------------------------------------------------------------------------------------------
+
+    def _answers(self, wid: int, total: Pane, emitted: str, rows: Rows | None = None) -> Iterator[pa.Table]:
+        """The answers of a window, given the states of all keys, or of some; none from keys that have had theirs."""
+        start, end = self._window.bounds(wid)
+        present = total[0][0] > 0
+        marks = self._promises.marks(self._store.keys)
+        if marks is not None:
+            present &= (marks[: len(present)] if rows is None else marks[rows]) < end
+        at = np.flatnonzero(present)
+        if not len(at):
+            return
+        keys = self._store.keys.take(pa.array(at if rows is None else rows[at]))
+        starts = pa.nulls(len(at), STAMP) if start is None else pa.array(np.full(len(at), start), STAMP)
+        ends = pa.array(np.full(len(at), end), STAMP)
+        yield answers(self._work, keys, [take(state, at) for state in total], starts, ends, emitted)
+
+    def _open(self, touched: list[int]) -> list[int]:
+        newest = max(self._store.panes, default=0)
+        return still_open(self._window, self.low_watermark, touched, newest)
+
+    def _pane_of(self, time: int) -> int:
+        return int(self._window.pane_of(np.array([time]))[0])
+
+    def _without(self, table: pa.Table, closed: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[pa.Table, int]:
+        """The table without the rows of closed panes, and the number of tuples in these."""
+        if not closed.any():
+            return table, 0
+        late = unpack(self._work, table.filter(pa.array(closed)))
+        return table.filter(pa.array(~closed)), int(late[0][0].sum())
 
     # -- letting go ----------------------------------------------------------------------------------------
 
     def _forget(self, until: int) -> None:
-        window = self._work.window
-        needed = window.last_needed_before(until)
-        for pane in [p for p in self._panes if p < needed]:
-            del self._panes[pane]
-            self._blobs.delete(f"pane/{pane}")
-        self._compact()
+        needed = self._window.last_needed_before(until)
+        gone = [p for p in self._store.panes if p < needed]
+        for pane in gone:
+            self._store.drop(pane)
+        if self._wall is not None:
+            self._wall.move(gone)
 
-    def _compact(self) -> None:
-        """Forget the keys that are in no pane any more, once they are the greater part."""
-        size = len(self._index)
-        if size < COMPACT_FROM or not self._work.keys:
+    def _join_closed(self) -> None:
+        """Join the panes that will not change any more into the newest of them."""
+        if self.low_watermark is None:
             return
-        live = np.zeros(size, dtype=bool)
-        for states in self._panes.values():
-            counts = states[0][0]
-            live[: len(counts)] |= counts > 0
-        if live.sum() * 2 > size:
+        before = self._pane_of(self.low_watermark)
+        *older, newest = sorted(p for p in self._store.panes if p < before) or [0]
+        if not older:
             return
-        keep = np.flatnonzero(live)
-        self._index.replace(keep)
-        for pane, states in self._panes.items():
-            padded = self._padded(states, size)
-            self._panes[pane] = tuple(take(s, keep) for s in padded)
-            self._blobs.put(f"pane/{pane}", to_bytes(self._pack(self._panes[pane])))
-        self._queue = TwoStacks(self._merge)
+        self._totals.offer(self._store.panes)
+        total = self._totals.over(Ids(older[0], before))
+        if total is None:
+            return
+        self._store.put(newest, total)
+        for pane in older:
+            self._store.drop(pane)
+        if self._wall is not None:
+            self._wall.move(older, newest)
+        self._totals.reset()

@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.aggregates.contract import Groups, Times
 from millstream.operators.codes import dense_groups
+from millstream.operators.emission import window_of
 from millstream.operators.grouped import PANE, TIME, Grouped
 
 
@@ -18,11 +20,21 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     """
     rows = rows.filter(pc.is_valid(rows[TIME])).combine_chunks()
     times = rows[TIME].to_numpy().astype(np.int64)
-    panes = work.window.pane_of(times)
+    window = window_of(work)
+    panes = window.pane_of(times)
     columns = [rows[name] for name in work.key_names]
     groups, firsts = dense_groups([*columns, pa.array(panes)], len(times))
     data = {name: rows[name].take(pa.array(firsts)) for name in work.key_names}
     data[PANE] = pa.array(panes[firsts])
+    data.update(reduced(work, rows, groups, len(firsts), times))
+    first, last = window.spans(window.origin + panes[firsts] * window.pane)
+    table = pa.table(data)
+    return table if (first <= last).all() else table.filter(pa.array(first <= last))
+
+
+def reduced(work: Grouped, rows: pa.Table, groups: Groups, size: int, times: Times) -> dict[str, pa.Array]:
+    """The packed states of all calls, for so many groups of rows."""
+    data: dict[str, pa.Array] = {}
     for number, call in enumerate(work.calls):
         chosen, of, at = rows, groups, times
         if call.condition is not None:
@@ -30,8 +42,6 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
             keep = mask.to_numpy().astype(bool)
             chosen, of, at = rows.filter(mask), groups[keep], times[keep]
         arguments = [chosen[name].combine_chunks() for name in call.arguments]
-        state = call.aggregate.reduce(call.aggregate.zero(len(firsts)), of, arguments, at)
+        state = call.aggregate.reduce(call.aggregate.zero(size), of, arguments, at)
         data.update(zip(work.state_names(number), call.aggregate.pack(state), strict=True))
-    first, last = work.window.spans(work.window.origin + panes[firsts] * work.window.pane)
-    table = pa.table(data)
-    return table if (first <= last).all() else table.filter(pa.array(first <= last))
+    return data

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, Stream, Table, Windowed
+from millstream.catalog.definitions import AggregateCall, Framed, Item, Stream, Table, Windowed
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
 from millstream.language.written import written
-from millstream.windows.cumulate import Cumulate
+from millstream.plan.evaluation import evaluation
+from millstream.plan.shapes import emission, length, shape
 from millstream.windows.panes import Paned
+
+ARRIVAL = "arrival"
+"""What a window moves along where tuples have no time stamp."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class Project(Node):
 
 @dataclass(frozen=True)
 class WindowAggregate(Node):
-    """The answers of aggregates per window and group: keys, answers, window_start and window_end."""
+    """The answers of aggregates per window and group: keys, answers, window_start, window_end and perhaps emitted."""
 
     below: Node
     windowed: Windowed
@@ -140,11 +143,48 @@ class WindowAggregate(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         work = self.windowed
-        calls = ", ".join(f"{c.text} FILTER ({written(c.condition)})" if c.condition else c.text for c in work.calls)
+        calls = ", ".join(f"{_call(c)} ({evaluation(c.aggregate, work.window)})" for c in work.calls) or "groups"
         keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
-        pane = spoken(timedelta(microseconds=work.window.pane))
-        shape = f"{_shape(work.window)} along {work.time}"
-        return f"WindowAggregate {calls}{keys}, {shape}: panes of {pane}, merged by two stacks"
+        parts = [f"{shape(work.window)} along {work.time or ARRIVAL}"]
+        if work.partition:
+            parts.append(f"per {', '.join(written(k.expression) for k in work.keys[: work.partition])}")
+        if work.from_first:
+            parts.append("from the first tuple")
+        if isinstance(work.window, Paned):
+            parts.append(f"panes of {length(work.window.pane)}")
+        if work.emit is not None:
+            parts.append(emission(work.emit))
+        return f"WindowAggregate {calls}{keys}, {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class OverAggregate(Node):
+    """Each tuple with the answers of aggregates over the frames that end at it, for one partition."""
+
+    below: Node
+    framed: Framed
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        work = self.framed
+        calls = (
+            f"{_call(c.call)} OVER {shape(c.window)} ({evaluation(c.call.aggregate, c.window)})" for c in work.calls
+        )
+        keys = f" per {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
+        return f"OverAggregate {', '.join(calls)}{keys} along {work.time or ARRIVAL}"
+
+
+@dataclass(frozen=True)
+class AssignWindows(Node):
+    """Each tuple once per window that it is in, with window_start and window_end; without a time, never."""
+
+    below: Node
+    window: Paned
+    time: str
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return f"AssignWindows {shape(self.window)} along {self.time}"
 
 
 @dataclass(frozen=True)
@@ -201,13 +241,8 @@ def _item(item: Item) -> str:
     return expression if expression == item.name else f"{expression} AS {item.name}"
 
 
-def _shape(window: Paned) -> str:
-    def length(name: str) -> str:
-        return spoken(timedelta(microseconds=getattr(window, name)))
-
-    if isinstance(window, Cumulate):
-        return f"CUMULATE step {length('step')}, size {length('size')}"
-    return f"RANGE {length('range')}, SLIDE {length('slide')}"
+def _call(call: AggregateCall) -> str:
+    return f"{call.text} FILTER ({written(call.condition)})" if call.condition else call.text
 
 
 def _time(stream: Stream) -> str:

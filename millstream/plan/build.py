@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import Select
-from millstream.plan.algebra import Distinct, Filter, Limit, Node, OneRow, Project, Reference, Sort, WindowAggregate
+from millstream.plan.algebra import (
+    AssignWindows,
+    Distinct,
+    Filter,
+    Limit,
+    Node,
+    OneRow,
+    OverAggregate,
+    Project,
+    Reference,
+    Sort,
+    WindowAggregate,
+)
 
 
 def build(select: Select) -> Node:
     """The plan that a SELECT asks for, in the order in which SQL reads its clauses."""
     plan = _source(select)
+    if select.assigned is not None:
+        plan = AssignWindows(plan, select.assigned.window, select.assigned.time)
     if select.where is not None:
         plan = Filter(plan, select.where)
     if select.windowed is not None:
         plan = WindowAggregate(plan, select.windowed)
         plan = Filter(plan, select.windowed.having) if select.windowed.having is not None else plan
+    for framed in select.framed:
+        plan = OverAggregate(plan, framed)
     if select.distinct:
         plan = Distinct(Project(plan, select.items))
         plan = Sort(plan, select.order) if select.order else plan

@@ -13,7 +13,9 @@ from pyspark.sql.types import StructType
 
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
+from millstream.spark.marks import HIDDEN
 from millstream.spark.rejection import explain_rejections
 
 RAW = "__raw"
@@ -56,8 +58,11 @@ def metric_name(stream: Stream) -> str:
     return f"millstream.arrivals.{stream.name}"
 
 
-def tuples(arrivals: Arrivals, stream: Stream) -> DataFrame:
-    """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that."""
+def tuples(arrivals: Arrivals, stream: Stream, marked: bool) -> DataFrame:
+    """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that.
+
+    Punctuation is left out; `marked`, it comes as marks.
+    """
     frame = arrivals.frame
     bad = _bad(arrivals, stream)
     if bad is not None:
@@ -70,12 +75,15 @@ def tuples(arrivals: Arrivals, stream: Stream) -> DataFrame:
             F.count(F.when(bad, 1)).alias("rejected"),
             F.count(F.when(empty, 1)).alias("empty"),
         ).filter(~bad)
-    if stream.punctuated_by is not None:
-        # Such rows are promises about the tuples that follow, not tuples.
-        frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
     if stream.time_stamp is TimeStamp.INTERNAL:
         frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
-    return frame.select(*[F.col(_q(c.name)) for c in stream.schema])
+    if marked:
+        frame = mark_rows.marked(frame, stream)
+    elif stream.punctuated_by is not None:
+        # Such rows are promises about the tuples that follow, not tuples.
+        frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
+    hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
+    return frame.select(*[F.col(_q(c.name)) for c in stream.schema], *hidden)
 
 
 def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.spark.control import signal
+from millstream.spark.control import END, signal
 from millstream.spark.failures import SPARK_ERRORS
 
 
@@ -61,7 +61,7 @@ class BoundedRun:
         try:
             self._query.processAllAvailable()
             if self._query.isActive:
-                signal(self._control)
+                signal(self._control, END)
                 self._query.processAllAvailable()
                 self._query.stop()
         except SPARK_ERRORS as problem:

@@ -6,20 +6,24 @@ starts three Python processes per query.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+
+END = "end"
+TICK = "tick"
 
 
 def marks_of(spark: SparkSession, folder: Path) -> DataFrame:
     """The marks sent to a query, as a streaming frame with one text column."""
     folder.mkdir(parents=True, exist_ok=True)
-    return spark.readStream.schema("value STRING").text(str(folder))
+    return spark.readStream.schema("value STRING").option("cleanSource", "delete").text(str(folder))
 
 
-def signal(folder: Path) -> None:
-    """Send the mark that ends the stream, as far as it is known."""
-    number = len(list(folder.glob("*.mark")))
-    hidden = folder / f".{number:09d}"
-    hidden.write_text("end\n")
-    hidden.rename(folder / f"{number:09d}.mark")
+def signal(folder: Path, word: str) -> None:
+    """Send a mark: END ends the stream, as far as it is known; TICK says that the wall clock has moved on."""
+    name = f"{time.time_ns():020d}"  # never used again: Spark remembers the names it has read
+    hidden = folder / f".{name}"
+    hidden.write_text(f"{word}\n")
+    hidden.rename(folder / f"{name}.mark")

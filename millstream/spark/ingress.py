@@ -1,58 +1,107 @@
-"""Ingress: the tuples of a task to packets of partial states, one for every bucket."""
+"""Ingress: the tuples of a task to packets, one for every bucket, each with the progress that the task saw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.operators.grouped import TIME, Grouped
-from millstream.operators.partials import partial_states
+from millstream.operators.grouped import TIME
+from millstream.spark import marks
+from millstream.spark.control import END
 from millstream.spark.packets import Progress, packets, scatter, seal
 
 CHUNK_ROWS = 500_000
 """How many tuples are reduced at once: enough to be vectorised well, few enough to stay in the caches."""
 
+NAMES = "__names"
+"""For each promise to a group: the key columns that name the group."""
+
 Arrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def ingress(work: Grouped, buckets: Sequence[int]) -> Arrow:
-    """A function for mapInArrow from tuples to packets; `buckets` are the ids that spread evenly over Spark's tasks."""
+@dataclass(frozen=True)
+class Inlet:
+    """How the tuples of a frame come into a stage.
+
+    `keys` choose the bucket of a row; None deals rows out evenly. `prepare` is what can be done before the shuffle, if
+    anything.
+    `promised` names what the promises of the stage before are to be about. `sources` are the columns of the stream
+    that key columns are plain copies of: punctuation names groups by them.
+    """
+
+    buckets: tuple[int, ...]
+    keys: tuple[str, ...] | None
+    prepare: Callable[[pa.Table], pa.Table] | None = None
+    promised: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+def ingress(inlet: Inlet) -> Arrow:
+    """A function for mapInArrow from tuples and marks to packets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in _chunks(batches):
-            newest = pc.max(rows[TIME]).as_py()
-            progress = Progress(newest)
-            parts = scatter(partial_states(work, rows), work.key_names, len(buckets))
-            yield packets([(b, seal(part, progress)) for b, part in zip(buckets, parts, strict=True)])
+        for chunk in _chunks(batches):
+            rows, said, left_out = marks.part(chunk)
+            ends = pc.min_max(rows[TIME]).as_py()
+            newest = max((t for t in (ends["max"], left_out) if t is not None), default=None)
+            progress = _progress(inlet, said, ends["min"], newest)
+            prepared = inlet.prepare(rows) if inlet.prepare else rows
+            yield packets([(b, seal(p, progress)) for b, p in zip(inlet.buckets, _deal(prepared, inlet), strict=True)])
 
     return run
 
 
-def whole_tuples(buckets: Sequence[int]) -> Arrow:
-    """A function for mapInArrow from tuples to packets of the same tuples, dealt out evenly."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in _chunks(batches):
-            progress = Progress(pc.max(rows[TIME]).as_py())
-            place = np.arange(rows.num_rows) % len(buckets)
-            parts = [rows.filter(pa.array(place == number)) for number in range(len(buckets))]
-            yield packets([(b, seal(part, progress)) for b, part in zip(buckets, parts, strict=True)])
-
-    return run
-
-
-def marks(buckets: Sequence[int]) -> Arrow:
+def control_marks(buckets: Sequence[int]) -> Arrow:
     """A function for mapInArrow from the rows of the control stream to packets that only carry progress."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            if batch.num_rows:
-                yield packets([(b, seal(pa.table({}), Progress(final=True))) for b in buckets])
+            for word in batch.column(0).to_pylist():
+                progress = Progress(final=(None,)) if word == END else Progress(ticks=True)
+                yield packets([(b, seal(pa.table({}), progress)) for b in buckets])
 
     return run
+
+
+def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
+    if inlet.keys is not None:
+        return scatter(rows, inlet.keys, len(inlet.buckets))
+    place = np.arange(rows.num_rows) % len(inlet.buckets)
+    return [rows.filter(pa.array(place == number)) for number in range(len(inlet.buckets))]
+
+
+def _progress(inlet: Inlet, said: pa.Table | None, oldest: int | None, newest: int | None) -> Progress:
+    if said is None:
+        return Progress(newest, oldest)
+    read = marks.read(said)
+    promises: list[tuple[int | None, int]] = []
+    final: list[int | None] = []
+    for origin, mark in read.origins:
+        if inlet.promised in mark["promises"]:
+            promises.append((origin, mark["promises"][inlet.promised]))
+        if mark["final"]:
+            final.append(origin)
+    promises += [(None, time) for _, time, columns in read.punctuation if not columns]
+    return Progress(newest, oldest, tuple(promises), tuple(final), groups=_group_promises(inlet, said, read))
+
+
+def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table | None:
+    """The promises to groups that the keys can tell apart; others cannot be used."""
+    by_source = {source: key for key, source in inlet.sources.items()}
+    usable = [
+        (row, time, [by_source[c] for c in columns])
+        for row, time, columns in read.punctuation
+        if columns and all(c in by_source for c in columns)
+    ]
+    if not usable:
+        return None
+    table = said.take(pa.array([row for row, _, _ in usable])).select(sorted(inlet.sources))
+    table = table.append_column(TIME, pa.array([time for _, time, _ in usable], pa.int64()))
+    return table.append_column(NAMES, pa.array([names for _, _, names in usable], pa.list_(pa.string())))
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

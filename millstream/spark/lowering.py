@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
 from millstream.plan.algebra import (
+    AssignWindows,
     Derived,
     Distinct,
     Filter,
@@ -16,6 +17,7 @@ from millstream.plan.algebra import (
     Limit,
     Node,
     OneRow,
+    OverAggregate,
     Project,
     RejectedScan,
     Scan,
@@ -23,67 +25,81 @@ from millstream.plan.algebra import (
     TableScan,
     WindowAggregate,
 )
-from millstream.spark import arrivals
+from millstream.spark import arrivals, mark_rows
+from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.marks import HIDDEN
 from millstream.spark.sources import open_stream, open_table
-from millstream.spark.window_lowering import lower_late, lower_window
+from millstream.spark.window_lowering import lower_late, lower_over, lower_window
 
 
 @singledispatch
-def lower(node: Node, host: Host) -> DataFrame:
-    """The frame that computes a node."""
+def lower(node: Node, host: Host, marked: bool = False) -> DataFrame:
+    """The frame that computes a node; `marked`, with the marks of progress among its rows (spark/marks.py)."""
     raise NotImplementedError(f"no way to run {type(node).__name__} on Spark")
 
 
 @lower.register
-def _one_row(node: OneRow, host: Host) -> DataFrame:
+def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
     return host.spark.range(1).select()
 
 
 @lower.register
-def _scan(node: Scan, host: Host) -> DataFrame:
-    return arrivals.tuples(open_stream(host, node.stream), node.stream)
+def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
+    return arrivals.tuples(open_stream(host, node.stream), node.stream, marked)
 
 
 @lower.register
-def _rejected(node: RejectedScan, host: Host) -> DataFrame:
+def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame:
     return arrivals.rejected(open_stream(host, node.stream), node.stream)
 
 
 @lower.register
-def _late(node: LateScan, host: Host) -> DataFrame:
-    return lower_late(node.stream, lower(Scan(node.stream), host), host)
+def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
+    return lower_late(node, lower(Scan(node.stream), host, marked=True), host)
 
 
 @lower.register
-def _table(node: TableScan, host: Host) -> DataFrame:
+def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     return open_table(host, node.table)
 
 
 @lower.register
-def _derived(node: Derived, host: Host) -> DataFrame:
-    return lower(node.below, host)
+def _derived(node: Derived, host: Host, marked: bool = False) -> DataFrame:
+    return lower(node.below, host, marked)
 
 
 @lower.register
-def _filter(node: Filter, host: Host) -> DataFrame:
-    return lower(node.below, host).filter(F.expr(spark_text(node.predicate)))
+def _filter(node: Filter, host: Host, marked: bool = False) -> DataFrame:
+    frame = lower(node.below, host, marked)
+    return mark_rows.filtered(frame, F.expr(spark_text(node.predicate)))
 
 
 @lower.register
-def _project(node: Project, host: Host) -> DataFrame:
+def _project(node: Project, host: Host, marked: bool = False) -> DataFrame:
     columns = [F.expr(spark_text(i.expression)).alias(i.name) for i in node.items]
-    return lower(node.below, host).select(*columns)
+    frame = lower(node.below, host, marked)
+    return frame.select(*columns, *[c for c in HIDDEN if c in frame.columns])
 
 
 @lower.register
-def _window_aggregate(node: WindowAggregate, host: Host) -> DataFrame:
-    return lower_window(node, lower(node.below, host), host)
+def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -> DataFrame:
+    return lower_window(node, lower(node.below, host, marked=True), host, marked)
 
 
 @lower.register
-def _sort(node: Sort, host: Host) -> DataFrame:
+def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
+    return lower_over(node, lower(node.below, host, marked=True), host, marked)
+
+
+@lower.register
+def _assign_windows(node: AssignWindows, host: Host, marked: bool = False) -> DataFrame:
+    return assign_windows(node, lower(node.below, host, marked))
+
+
+@lower.register
+def _sort(node: Sort, host: Host, marked: bool = False) -> DataFrame:
     terms = []
     for term in node.terms:
         key = F.expr(spark_text(term.this if isinstance(term, exp.Ordered) else term))
@@ -97,12 +113,12 @@ def _sort(node: Sort, host: Host) -> DataFrame:
 
 
 @lower.register
-def _distinct(node: Distinct, host: Host) -> DataFrame:
+def _distinct(node: Distinct, host: Host, marked: bool = False) -> DataFrame:
     return lower(node.below, host).distinct()
 
 
 @lower.register
-def _limit(node: Limit, host: Host) -> DataFrame:
+def _limit(node: Limit, host: Host, marked: bool = False) -> DataFrame:
     frame = lower(node.below, host)
     if node.offset:
         frame = frame.offset(node.offset)

@@ -17,26 +17,48 @@ from millstream.operators.blobs import from_bytes, to_bytes
 PACKET_SCHEMA = "bucket INT, payload BINARY"
 PACKET_FIELDS = pa.schema([pa.field("bucket", pa.int32()), pa.field("payload", pa.binary())])
 META = b"millstream"
+GROUPS = b"groups"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a task saw of a stream: its newest time stamp, and whether this was the end."""
+    """What a task saw of a stream: the ends of its time stamps, promises, and whether this was the end.
+
+    `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
+    origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, with
+    the time and the key columns; `None` if there are none.
+    """
 
     newest: int | None = None
-    final: bool = False
+    oldest: int | None = None
+    promises: tuple[tuple[int | None, int], ...] = ()
+    final: tuple[int | None, ...] = ()
+    ticks: bool = False
+    groups: pa.Table | None = None
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
     """Data and progress as the payload of a packet."""
-    meta = json.dumps({"newest": progress.newest, "final": progress.final}).encode()
-    return to_bytes(table.replace_schema_metadata({META: meta}))
+    said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks]
+    meta = {META: json.dumps(said).encode()}
+    if progress.groups is not None:
+        meta[GROUPS] = to_bytes(progress.groups)
+    return to_bytes(table.replace_schema_metadata(meta))
 
 
 def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     """What a payload holds."""
     table = from_bytes(payload)
-    return table, Progress(**json.loads(table.schema.metadata[META]))
+    newest, oldest, promises, final, ticks = json.loads(table.schema.metadata[META])
+    groups = table.schema.metadata.get(GROUPS)
+    return table.replace_schema_metadata(None), Progress(
+        newest,
+        oldest,
+        tuple((origin, time) for origin, time in promises),
+        tuple(final),
+        ticks,
+        None if groups is None else from_bytes(groups),
+    )
 
 
 def packets(rows: Sequence[tuple[int, bytes]]) -> pa.RecordBatch:

@@ -12,6 +12,7 @@ from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sink
+from millstream.spark.ticker import tell_time
 
 
 def start(
@@ -25,12 +26,19 @@ def start(
     name: str,
     once: bool,
     trigger: timedelta,
+    pace: timedelta | None,
 ) -> Handle:
-    """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
+    """Start the frame. With `once` it ends by itself when it has read what was there at its start.
+
+    At the pace, if there is one, a query that goes on is told that the wall clock has moved on.
+    """
     target = open_sink(host, sink, place, deliver)
     if once and host.place is not None:
         return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
-    return _begin(frame, target, place, counts, name, None if once else trigger)
+    query = _begin(frame, target, place, counts, name, None if once else trigger)
+    if pace is not None:
+        tell_time(query, place, counts, pace)
+    return query
 
 
 def _begin(

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millstream.windows.contract import Window
+from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
+
+FOREVER = 2**62
+"""Further away than any window or pane that a time stamp can be in."""
 
 
 @dataclass(frozen=True)
-class Landmark(Window[int]):
+class Landmark(Paned):
     """Window w is (-oo, end) with end = origin + (w + 1) * slide: RANGE ALL, thesis Eq. 5.7 to 5.9.
 
     Every later window has the tuples of the earlier ones, without end; `windows` and `wids` stop at the window of the
-    last tuple, for after it nothing is new. `wids_between` knows no such stop.
+    last tuple, for after it nothing is new. `wids_between` and the panes know no such stop.
 
     >>> minute = Landmark(slide=60)
     >>> minute.bounds(1)
@@ -50,17 +53,35 @@ class Landmark(Window[int]):
         """The first window of each time: it is in that one and in all later ones."""
         return (times - self.origin) // self.slide
 
+    def spans(self, times: Times) -> tuple[Ints, Ints]:
+        """The window that each time is in first, as if it were the last tuple."""
+        first = self.first_wids(times)
+        return first, first
+
     def bounds(self, wid: int, tuples: Sequence[Tuple] = ()) -> tuple[None, int]:
         """No start, and the end."""
         return None, self.origin + (wid + 1) * self.slide
 
-    def closed_by(self, wid: int, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
-        """Whether end <= punctuation."""
-        return self.bounds(wid)[1] <= punctuation
+    def first_open(self, watermark: int) -> int:  # noqa: D102
+        return self._first(watermark)
 
-    def wids_between(self, old: int, new: int) -> Ids:
-        """The windows that close as the low-watermark moves: old < end <= new."""
-        return Ids(self._first(old), self._first(new))
+    @property
+    def endless(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def pane(self) -> int:
+        """The slide."""
+        return self.slide
+
+    def panes(self, wid: int) -> Ids:
+        """All up to the one that the window is named after."""
+        return Ids(-FOREVER, wid + 1)
+
+    def last_wid_of_pane(self, pane: int) -> int:
+        """There is none."""
+        return FOREVER
 
     def _first(self, time: int) -> int:
         return (time - self.origin) // self.slide

@@ -25,7 +25,7 @@ class Frames(NamedTuple):
 
 
 class Over(Window[int]):
-    """What the frames have in common: the id of a window is the arrival number of its current tuple.
+    """What the frames have in common: the id of a window is the number of its current tuple.
 
     Only tuples of the current tuple's key are in its frame; without PARTITION BY all have one key.
     """
@@ -126,8 +126,8 @@ class OverRange(Over):
 class OverRows(Over):
     """The frame of the tuple of rank r in its key is the ranks [r - preceding, r]: ROWS n PRECEDING; None is UNBOUNDED.
 
-    Ranks follow the time stamps, ties the arrival; with order "row", for latent streams, the arrival alone. With a
-    slide of m only the m-th, 2m-th, ... tuples of the key answer.
+    Ranks follow the time stamps, ties the numbers of the tuples; with order "row", for latent streams, the arrival
+    alone. With a slide of m only the m-th, 2m-th, ... tuples of the key answer.
 
     >>> tuples = [Tuple(0, 1), Tuple(20, 2), Tuple(10, 3)]
     >>> [t.row for t in OverRows(1).extent(2, tuples)]
@@ -162,9 +162,9 @@ class OverRows(Over):
         return Frames(order, current, current - back[current], current)
 
     def closed_by(self, wid: int, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
-        """Whether t <= punctuation: a later tuple of the same time ranks after it. In arrival order: at once."""
+        """Whether t < punctuation: a tuple of the same time may still rank before it. In arrival order: at once."""
         current = _current(wid, tuples)
-        return current is not None and (self.order == "row" or current.time <= punctuation)
+        return current is not None and (self.order == "row" or current.time < punctuation)
 
     def _partition(self, current: Tuple, tuples: Sequence[Tuple]) -> list[Tuple]:
         return ordered((t for t in tuples if t.key == current.key), self.order)

@@ -18,6 +18,11 @@ class Paned(Window[int]):
     origin: int
 
     @property
+    def endless(self) -> bool:
+        """Whether a pane stays in all windows from its first one on, so that none can ever be let go of."""
+        return False
+
+    @property
     @abstractmethod
     def pane(self) -> int:
         """The width of a pane."""
@@ -27,8 +32,8 @@ class Paned(Window[int]):
         """The panes that make up the window."""
 
     @abstractmethod
-    def bounds(self, wid: int, tuples: Sequence[Tuple] = ()) -> tuple[int, int]:
-        """window_start and window_end."""
+    def bounds(self, wid: int, tuples: Sequence[Tuple] = ()) -> tuple[int | None, int]:
+        """window_start, None if the window has none, and window_end."""
 
     @abstractmethod
     def spans(self, times: Times) -> tuple[Ints, Ints]:
@@ -48,7 +53,7 @@ class Paned(Window[int]):
     def extent(self, wid: int, tuples: Sequence[Tuple]) -> list[Tuple]:
         """The tuples with start <= time < end."""
         start, end = self.bounds(wid)
-        return [t for t in tuples if start <= t.time < end]
+        return [t for t in tuples if (start is None or start <= t.time) and t.time < end]
 
     def closed_by(self, wid: int, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether end <= punctuation."""
@@ -77,6 +82,10 @@ class Paned(Window[int]):
     def last_wid_of_pane(self, pane: int) -> int:
         """The last window that holds the pane."""
         return self.wids(Tuple(self.pane_start(pane))).stop - 1
+
+    def end_of_all(self, newest: int) -> int:
+        """The end of the last window that has begun by a time: all that ends later has no tuple up to that time."""
+        return self.bounds(self.wids(Tuple(newest)).stop - 1)[1]
 
     def last_needed_before(self, watermark: int) -> int:
         """The pane below which no open window needs any: the first pane of the first window with end > watermark."""

@@ -17,8 +17,8 @@ class Rows(Window[RowsId]):
     """Window i has the ranks [(i + 1) * slide - range, (i + 1) * slide), counted from 0, for i >= 0: Eq. 5.4 to 5.6.
 
     Ends are aligned, so that there is an answer after every slide; the first windows may be partial. Partitioned, each
-    key has its own ranks and the id is (i, key). Ranks follow the time stamps, ties the arrival; with order "row",
-    for latent streams, the arrival alone.
+    key has its own ranks and the id is (i, key). Ranks follow the time stamps, ties the numbers of the
+    tuples; with order "row", for latent streams, the arrival alone.
 
     >>> last_three = Rows(range=3, slide=2)
     >>> tuples = [Tuple(10, 1), Tuple(40, 2), Tuple(20, 3), Tuple(30, 4)]
@@ -69,10 +69,11 @@ class Rows(Window[RowsId]):
     def closed_by(self, wid: RowsId, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether (i + 1) * slide tuples of the partition have their rank for good.
 
-        That is when time <= punctuation, for a later tuple of the same time ranks after it; in arrival order, at once.
+        That is when time < punctuation, for a tuple of the same time may still rank before it; in arrival order, at
+        once.
         """
         index, key = self._parts(wid)
-        final = [t for t in self._partition(key, tuples) if self.order == "row" or t.time <= punctuation]
+        final = [t for t in self._partition(key, tuples) if self.order == "row" or t.time < punctuation]
         return len(final) >= (index + 1) * self.slide
 
     def _parts(self, wid: RowsId) -> tuple[int, Hashable]:

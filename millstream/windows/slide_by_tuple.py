@@ -16,7 +16,7 @@ class SlideByTuple(Window[int]):
     """Window w is (w - range, w], for the times w of every n-th tuple: thesis Eq. 5.10 to 5.18.
 
     The n-th, 2n-th, ... tuples are those of the arrival numbers n, 2n, ... (order "row", Eq. 5.10 to 5.15), or of
-    these ranks in time-stamp order, ties by arrival (order "rank", Eq. 5.16 to 5.18). Tuples of one time have one
+    these ranks in time-stamp order, ties by number (order "rank", Eq. 5.16 to 5.18). Tuples of one time have one
     window.
 
     >>> every_second = SlideByTuple(range=10, every=2)

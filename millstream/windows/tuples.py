@@ -24,12 +24,16 @@ Ids = range
 """Consecutive window ids or pane ids; named here because several windows have a field `range`."""
 
 Order = Literal["rank", "row"]
-"""How tuples are ranked: by time and then arrival, or by arrival alone."""
+"""How tuples are ranked: by time and then number, or by number alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A tuple as windows see it; `row` is its arrival number, counted from 1, different for every tuple."""
+    """A tuple as windows see it; `row` is its number, counted from 1, different for every tuple.
+
+    Where tuples rank by arrival, it is their arrival number. Where they rank by time, it stands for any order that
+    decides between tuples of one time, such as that of their values.
+    """
 
     time: int
     row: int = 0
@@ -38,7 +42,7 @@ class Tuple:
 
 
 def ordered(tuples: Iterable[Tuple], order: Order = "rank") -> list[Tuple]:
-    """The tuples in time-stamp order, ties by arrival; or in arrival order alone.
+    """The tuples in time-stamp order, ties by number; or by number alone.
 
     >>> [t.row for t in ordered([Tuple(5, 1), Tuple(3, 3), Tuple(3, 2)])]
     [2, 3, 1]

@@ -54,18 +54,20 @@ def oracle(file: Path, range_: int, slide: int, select: str, having: str = "true
             f"SELECT {select} FROM s, (SELECT unnest({starts}) AS w) AS windows "
             f"WHERE ts >= w AND ts < w + INTERVAL {range_} SECOND GROUP BY k, w HAVING {having}"
         ).fetchall()
-    return Counter(tuple(round(v, 9) if isinstance(v, float) else v for v in row) for row in found)
+    return plain(found)
 
 
 def answers(mill: Mill, name: str) -> Rows:
-    rows = mill.query(name).to_arrow().to_pylist()
-    return Counter(
-        tuple(
-            round(v, 9) if isinstance(v, float) else v.replace(tzinfo=None) if isinstance(v, datetime) else v
-            for v in r.values()
-        )
-        for r in rows
-    )
+    return plain([tuple(r.values()) for r in mill.query(name).to_arrow().to_pylist()])
+
+
+def plain(rows: list[tuple[object, ...]]) -> Rows:
+    """Rows that can be compared: floats to nine digits, times without a zone."""
+
+    def value(v: object) -> object:
+        return round(v, 9) if isinstance(v, float) else v.replace(tzinfo=None) if isinstance(v, datetime) else v
+
+    return Counter(tuple(value(v) for v in row) for row in rows)
 
 
 @pytest.mark.usefixtures("spark")

@@ -16,6 +16,7 @@ CREATE STREAM bid (item_id INT, price REAL, bidder_id CHAR(10), tags ARRAY<STRIN
   SOURCE 'json:data/bids';
 CREATE STREAM dear AS SELECT item_id, price, start_time FROM open_auction WHERE price > 1000;
 CREATE TABLE item (item_id INT, category INT) SOURCE 'parquet:data/items';
+CREATE TABLE past (item_id INT, price REAL, sold TIMESTAMP) SOURCE 'parquet:data/past';
 CREATE SINK alerts TO 'json:out/alerts';
 CREATE QUERY hot AS SELECT item_id FROM dear;
 """

@@ -2,172 +2,119 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
+from unittest.mock import patch
 
-import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
-from millstream.aggregates.registry import find
+from millstream.aggregates.registry import BUILT_IN
+from millstream.operators import pane_store
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Call, Grouped
+from millstream.operators.grouped import Grouped
 from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
-from millstream.spark.packets import scatter
 from millstream.windows.cumulate import Cumulate
+from millstream.windows.emit import Emit, Pace
 from millstream.windows.panes import Paned
+from millstream.windows.session import Session
 from millstream.windows.sliding import Sliding
-from millstream.windows.tuples import Tuple
-
-SLACK = 5
-Answer = tuple[object, ...]
-
-
-def aggregate(name: str, *types: pa.DataType) -> Aggregate:
-    found = find(name)
-    assert found is not None
-    return found(list(types))
-
-
-def work(window: Paned) -> Grouped:
-    number = pa.int64()
-    calls = (
-        Call(aggregate("count_star")),
-        Call(aggregate("count", number), ("v",), names=("__r1",)),
-        Call(aggregate("sum", number), ("v",), names=("__r2",)),
-        Call(aggregate("min", number), ("v",), names=("__r3",)),
-        Call(aggregate("max", number), ("v",), names=("__r4",)),
-        Call(aggregate("avg", number), ("v",), names=("__r5",)),
-        Call(aggregate("sum", number), ("v",), "wanted", ("__r6",)),
-    )
-    return Grouped((("k", pa.string()),), calls, window)
-
-
-rows_strategy = st.lists(
-    st.tuples(
-        st.integers(-40, 60),
-        st.sampled_from(["a", "b", None]),
-        st.one_of(st.none(), st.integers(-9, 9)),
-        st.sampled_from([True, False, None]),
-    ),
-    min_size=1,
-    max_size=40,
+from tests.operators.harness import (
+    KEYS,
+    NUMBERS,
+    Case,
+    Schedule,
+    assert_same,
+    check,
+    finals,
+    numbers,
+    read,
+    run,
+    table,
+    tuples_for,
 )
 
-
-def oracle(window: Paned, rows: list[tuple[int, str | None, int | None, bool | None]]) -> dict[Answer, Answer]:
-    tuples = [Tuple(time=r[0], row=i) for i, r in enumerate(rows)]
-    answers: dict[Answer, Answer] = {}
-    for wid in window.windows(tuples):
-        groups: dict[str | None, list[tuple[int | None, bool | None]]] = defaultdict(list)
-        for t in window.extent(wid, tuples):
-            groups[rows[t.row][1]].append(rows[t.row][2:])
-        for key, values in groups.items():
-            known = [v for v, _ in values if v is not None]
-            wanted = [v for v, w in values if v is not None and w]
-            answers[(*window.bounds(wid), key)] = (
-                len(known),
-                sum(known) if known else None,
-                min(known, default=None),
-                max(known, default=None),
-                sum(known) / len(known) if known else None,
-                sum(wanted) if wanted else None,
-            )
-    return answers
+SLIDING = st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), st.integers(-3, 3))
+CUMULATE = st.builds(lambda step, steps, origin: Cumulate(step, step * steps, origin), *[st.integers(1, 5)] * 3)
 
 
-@settings(deadline=None, max_examples=150)
-@given(
-    rows=rows_strategy,
-    window=st.one_of(
-        st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), st.integers(-3, 3)),
-        st.builds(lambda step, steps, origin: Cumulate(step, step * steps, origin), *[st.integers(1, 5)] * 3),
-    ),
-    buckets=st.integers(1, 7),
-    data=st.data(),
-)
-def test_equals_the_oracle(
-    rows: list[tuple[int, str | None, int | None, bool | None]],
-    window: Paned,
-    buckets: int,
-    data: st.DataObject,
-) -> None:
-    job = work(window)
-    # Any order within the slack: sorted by time plus a delay of at most the slack.
-    delays = data.draw(st.lists(st.integers(0, SLACK), min_size=len(rows), max_size=len(rows)))
-    arrived = [r for _, r in sorted(zip(delays, rows, strict=True), key=lambda p: p[0] + p[1][0])]
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
-    restarts = data.draw(st.booleans())
-    stores = [MemoryBlobs() for _ in range(buckets)]
-    operators = [PanedAggregate(job, store) for store in stores]
-    found: list[tuple[Answer, Answer]] = []
-    newest = -(10**9)
-    for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-        batch = arrived[start:stop]
-        if batch:
-            newest = max(newest, *(r[0] for r in batch))
-            for bucket, part in enumerate(scatter(partial_states(job, _table(batch)), ["k"], buckets)):
-                assert operators[bucket].process(part) == 0
-        for operator in operators:
-            found += _collect(operator, Punctuation(newest - SLACK))
-        if restarts:
-            operators = [PanedAggregate(job, store) for store in stores]
-    for operator in operators:
-        found += _collect(operator, Punctuation(0, final=True))
-    assert len(found) == len({place for place, _ in found}), "a window was answered twice"
-    expected = oracle(window, rows)
-    assert dict(found).keys() == expected.keys()
-    for place, values in found:
-        for mine, theirs in zip(values, expected[place], strict=True):
-            assert mine == theirs or math.isclose(mine, theirs), place  # type: ignore[arg-type]
-    for store in stores:
+@settings(deadline=None, max_examples=120)
+@given(data=st.data(), window=SLIDING | CUMULATE)
+def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
+    keys = data.draw(st.sampled_from([KEYS, ()]))
+    out = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
+    for store in out.stores:
         assert not [n for n in store.blobs if n.startswith("pane/")], "panes outlive their windows"
 
 
+@settings(deadline=None, max_examples=60)
+@given(
+    data=st.data(),
+    window=SLIDING | CUMULATE,
+    rows=numbers(key=st.integers(0, 30).map(str)),
+    emit=st.none() | st.sampled_from([Emit(Pace.EVENT, 4), Emit(Pace.CHANGE), Emit(Pace.WALL, 1)]),
+)
+def test_keys_can_be_numbered_anew_at_any_time(
+    data: st.DataObject, window: Paned, rows: pa.Table, emit: Emit | None
+) -> None:
+    with patch.object(pane_store, "COMPACT_FROM", 1):
+        check(Case(Grouped(KEYS, NUMBERS, window, emit=emit), rows), data)
+
+
+@pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
+@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
+    calls, rows = data.draw(tuples_for(cls))
+    check(Case(Grouped(KEYS, calls, data.draw(SLIDING | CUMULATE)), rows), data)
+
+
 def test_late_tuples_are_counted_and_left_out() -> None:
-    job = work(Sliding(10, 10))
+    job = Grouped(KEYS, NUMBERS, Sliding(10, 10))
     operator = PanedAggregate(job, MemoryBlobs())
-    assert operator.process(partial_states(job, _table([(5, "a", 1, True), (25, "a", 1, True)]))) == 0
+    assert operator.process(partial_states(job, table([(5, "a", 1, True), (25, "a", 1, True)]))) == 0
     assert [len(t) for t in operator.punctuate(Punctuation(20))] == [1]
-    assert (
-        operator.process(partial_states(job, _table([(6, "a", 1, True), (7, "b", 1, True), (21, "a", 1, True)]))) == 2
-    )
-    ((place, values),) = _collect(operator, Punctuation(0, final=True))
-    assert place == (20, 30, "a")
-    assert values[0] == 2
+    assert operator.promise == 20
+    late = table([(6, "a", 1, True), (7, "b", 1, True), (21, "a", 1, True)])
+    assert operator.process(partial_states(job, late)) == 2
+    (answers,) = operator.punctuate(Punctuation(25, final=True))
+    assert read(job, answers) == [((20, 30, "final", "a"), (2, 2, 1, 1.0))]
 
 
 def test_keys_that_are_gone_are_forgotten() -> None:
-    job = work(Sliding(1, 1))
+    job = Grouped(KEYS, NUMBERS, Sliding(1, 1))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     for step in range(20):
-        operator.process(partial_states(job, _table([(step, f"{step}-{i}", i, True) for i in range(1000)])))
+        operator.process(partial_states(job, table([(step, f"{step}-{i}", i, True) for i in range(1000)])))
         assert sum(t.num_rows for t in operator.punctuate(Punctuation(step + 1))) == 1000
+        assert list(operator.end_batch()) == []
     assert sum(len(b) for n, b in store.blobs.items() if n.startswith("keys/")) < 200_000
 
 
-def _table(rows: list[tuple[int, str | None, int | None, bool | None]]) -> pa.Table:
-    times, keys, values, wanted = zip(*rows, strict=True)
-    return pa.table(
-        {
-            "k": pa.array(keys, pa.string()),
-            "v": pa.array(values, pa.int64()),
-            "wanted": pa.array(wanted, pa.bool_()),
-            TIME: pa.array(np.array(times, dtype=np.int64)),
-        }
-    )
+def test_overlapping_windows_go_on_after_keys_are_numbered_anew() -> None:
+    job = Grouped(KEYS, NUMBERS, Sliding(10, 2))
+    rows = table([*((0, str(i), i, True) for i in range(10)), (10, "z", 1, True), (17, "x", 2, True)])
+    case = Case(job, rows)
+    with patch.object(pane_store, "COMPACT_FROM", 1):
+        out = run(case, Schedule(list(range(12)), [10, 12]))
+    assert_same(out.of("final"), finals(job, rows))
 
 
-def _collect(operator: PanedAggregate, punctuation: Punctuation) -> list[tuple[Answer, Answer]]:
-    found: list[tuple[Answer, Answer]] = []
-    for table in operator.punctuate(punctuation):
-        columns = [table[f"__r{i}"].to_pylist() for i in range(1, 7)]
-        starts, ends = (table[n].cast(pa.int64()).to_pylist() for n in ("window_start", "window_end"))
-        places = zip(starts, ends, table["k"].to_pylist(), strict=True)
-        found += zip(places, zip(*columns, strict=True), strict=True)
-    return found
+def test_all_buckets_end_at_the_same_time() -> None:
+    job = Grouped(KEYS, NUMBERS, Sliding(10, 5))
+    promises = []
+    for time in (3, 21):
+        operator = PanedAggregate(job, MemoryBlobs())
+        operator.process(partial_states(job, table([(time, "a", 1, True)])))
+        list(operator.punctuate(Punctuation(21, final=True)))
+        promises.append(operator.promise)
+    assert promises == [30, 30]
+
+
+def test_only_windows_of_panes_are_taken() -> None:
+    with pytest.raises(TypeError, match="not made of panes"):
+        PanedAggregate(Grouped(KEYS, NUMBERS, Session(5)), MemoryBlobs())

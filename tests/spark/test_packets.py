@@ -45,8 +45,23 @@ def test_equal_numbers_are_equal_keys() -> None:
     assert max(part.num_rows for part in parts) == 2
 
 
-@pytest.mark.parametrize("progress", [Progress(), Progress(5), Progress(final=True)])
+@pytest.mark.parametrize(
+    "progress",
+    [
+        Progress(),
+        Progress(5, 2),
+        Progress(final=(None,), ticks=True),
+        Progress(promises=((None, 7), (3, 9)), final=(0, 3)),
+    ],
+)
 def test_payloads(progress: Progress) -> None:
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
     found, told = unseal(seal(table, progress))
     assert (found.to_pydict(), told) == (table.to_pydict(), progress)
+
+
+def test_promises_to_groups_travel_beside_the_data() -> None:
+    groups = pa.table({"k": ["a", None], "__time": [1, 2]})
+    _, told = unseal(seal(pa.table({}), Progress(groups=groups)))
+    assert told.groups is not None
+    assert told.groups.equals(groups)

@@ -60,7 +60,7 @@ every_paned_kind = pytest.mark.parametrize("windows", PANED.values(), ids=PANED)
 
 @st.composite
 def streams(draw: st.DrawFn, earliest: int = -30, rows_from: int = 1) -> list[Tuple]:
-    """Tuples in any order, of two keys, with arrival numbers that do not follow time."""
+    """Tuples in any order, of two keys, with numbers that do not follow time."""
     drawn = draw(st.lists(st.tuples(st.integers(earliest, 30), st.sampled_from("ab")), max_size=12))
     tuples = [Tuple(time, row, key) for row, (time, key) in enumerate(drawn, rows_from)]
     return draw(st.permutations(tuples))
@@ -71,6 +71,11 @@ def columns(tuples: list[Tuple]) -> tuple[Ints, Ints, np.ndarray[Any, Any]]:
     times = np.array([t.time for t in tuples], dtype=np.int64)
     rows = np.array([t.row for t in tuples], dtype=np.int64)
     return times, rows, np.array([t.key for t in tuples], dtype=str)
+
+
+def ranks_by_time(window: Window[Any]) -> bool:
+    """Whether numbers only decide between tuples of one time, so that a later one may have a smaller number."""
+    return getattr(window, "order", "rank") == "rank"
 
 
 def rows_of(tuples: list[Tuple]) -> set[int]:
@@ -120,7 +125,8 @@ def test_nothing_that_comes_after_the_punctuation_changes_a_closed_window(
     windows: st.SearchStrategy[Window[Any]], data: st.DataObject, tuples: list[Tuple], punctuation: int
 ) -> None:
     window = data.draw(windows)
-    later = data.draw(streams(earliest=min(punctuation, 30), rows_from=len(tuples) + 1))
+    numbers = data.draw(st.sampled_from([len(tuples) + 1, *[-50] * ranks_by_time(window)]))
+    later = data.draw(streams(earliest=min(punctuation, 30), rows_from=numbers))
     after = tuples + [t for t in later if t.time >= punctuation]
     for wid in window.windows(tuples):
         if window.closed_by(wid, punctuation, tuples):
@@ -158,7 +164,13 @@ def test_a_window_that_is_not_closed_can_still_change(
     keys = {t.key for t in window.extent(wid, tuples)}
     last = max(t.time for t in tuples)
     rows = len(tuples) + 1
-    more = ([Tuple(time, rows + n, key) for n in range(40)] for key in keys for time in (punctuation, last + 1))
+    numbers = (rows, *[-rows] * ranks_by_time(window))
+    more = (
+        [Tuple(time, number + n if number > 0 else number - n, key) for n in range(40)]
+        for key in keys
+        for time in (punctuation, last + 1)
+        for number in numbers
+    )
     changed = [tuples + some[:n] for some in more for n in range(1, 41)]
     assert any(
         wid not in window.windows(after) or rows_of(window.extent(wid, after)) != rows_of(window.extent(wid, tuples))

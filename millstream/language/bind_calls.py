@@ -1,0 +1,172 @@
+"""Calls of aggregates: which algebra computes them, and what it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow.types as pt
+from sqlglot import exp
+
+from millstream.aggregates import registry
+from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.steered import Steered
+from millstream.aggregates.string_agg import StringAgg
+from millstream.catalog.arrow import to_arrow
+from millstream.catalog.definitions import AggregateCall
+from millstream.catalog.schema import type_name
+from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, suggest
+from millstream.language import functions
+from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.scope import Scope
+from millstream.language.spans import span_of
+from millstream.language.written import written
+
+
+@dataclass(frozen=True)
+class WrittenCall:
+    """A call as it was written: the function, its FILTER, and its WITHIN GROUP."""
+
+    function: exp.Expression
+    condition: exp.Expression | None = None
+    within: exp.Order | None = None
+    respects_nulls: bool = False
+
+
+def written_call(node: exp.Expression) -> WrittenCall | None:
+    """The call of an aggregate that a node is, None if it is none."""
+    match node:
+        case exp.Filter():
+            call = written_call(node.this)
+            return call and replace(call, condition=node.expression.this)
+        case exp.WithinGroup():
+            call = written_call(node.this)
+            return call and replace(call, within=node.expression)
+        case exp.IgnoreNulls() | exp.RespectNulls():
+            call = written_call(node.this)
+            return call and replace(call, respects_nulls=isinstance(node, exp.RespectNulls))
+    return WrittenCall(node) if functions.is_aggregate(node) else None
+
+
+def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> AggregateCall:
+    """The aggregate that computes a call; its answer will be the column `name`."""
+    node = call.function
+    function = functions.called(node) or ""
+    arguments = _arguments(node)
+    if call.respects_nulls or any(isinstance(a, exp.RespectNulls) for a in arguments):
+        hint = "leave RESPECT NULLS out: aggregates do not look at NULL"
+        raise NotYet("RESPECT NULLS cannot run yet", text, span_of(node), clause="SELECT", hint=hint)
+    arguments = [a.this if isinstance(a, exp.IgnoreNulls) else a for a in arguments]
+    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = list(arguments[0].expressions)
+    if function == "count" and not arguments:
+        function = "count_star"
+    found = registry.find(function, distinct)
+    if found is None:
+        raise NotYet(
+            f"the aggregate {function}{' DISTINCT' if distinct else ''} cannot run in a window yet",
+            text,
+            span_of(node),
+            clause="SELECT",
+            hint=suggest(function, sorted(registry.DISTINCT) if distinct else registry.names()),
+        )
+    if call.within is not None:
+        arguments = _within_group(call.within, arguments, function, found, node, text)
+    constant: Any = None
+    if issubclass(found, Steered) and found.arity == 2 and len(arguments) == 2:
+        constant = _constant(arguments.pop(), function, text)
+    bound = [bind_expression(a, scope, text, "SELECT") for a in arguments]
+    problem, instance = _instance(found, function, [t for _, t in bound], constant)
+    if instance is None:
+        hint = _EXAMPLES.get(found.name, "CAST the argument to a type that fits")
+        raise TypeMismatch(problem, text, span_of(node), clause="SELECT", hint=hint)
+    condition = call.condition
+    return AggregateCall(
+        name=name,
+        aggregate=instance,
+        arguments=tuple(e for e, _ in bound),
+        condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
+        text=written(exp.WithinGroup(this=node.copy(), expression=call.within.copy()) if call.within else node),
+    )
+
+
+_EXAMPLES = {"quantile": "as in quantile(price, 0.9)", "string_agg": "as in string_agg(name, ', ')"}
+
+
+def same_call(one: AggregateCall, other: AggregateCall) -> bool:
+    """Whether two calls have the same answers."""
+    return one.text == other.text and one.condition == other.condition
+
+
+def _instance(
+    found: type[Aggregate], name: str, types: list[exp.DataType], constant: Any
+) -> tuple[str, Aggregate | None]:
+    """The aggregate for these types, or what is wrong with them."""
+    arrows = [a for a in map(to_arrow, types) if a is not None]
+    if len(arrows) < len(types):
+        return f"{name} cannot take {next(type_name(t) for t in types if to_arrow(t) is None)}", None
+    given = len(types) + (constant is not None)
+    enough = given == found.arity or (found is StringAgg and given == 1)
+    if not enough:
+        return f"{name} takes {found.arity} argument{'' if found.arity == 1 else 's'}, not {given}", None
+    try:
+        plain = found(arrows)
+        if constant is None or not isinstance(plain, Steered):
+            return "", plain
+        if pt.is_floating(plain.steering) and isinstance(constant, str):
+            return f"the second argument of {name} must be a number, not '{constant}'", None
+        return "", type(plain)(arrows, constant)
+    except (TypeError, ValueError) as refused:
+        return str(refused), None
+
+
+def _constant(node: exp.Expression, function: str, text: str) -> str | float:
+    """The value of a literal: such an aggregate is made for one value of its second argument."""
+    sign, bare = 1, node
+    while isinstance(bare, exp.Neg | exp.Paren | exp.Cast):
+        sign, bare = (-sign if isinstance(bare, exp.Neg) else sign), bare.this
+    if not isinstance(bare, exp.Literal):
+        raise EslSyntaxError(
+            f"the second argument of {function} must be a constant",
+            text,
+            span_of(node),
+            clause="SELECT",
+            hint="write a number or a text, not an expression",
+        )
+    if bare.is_string:
+        return str(bare.this)
+    return sign * (int(bare.this) if bare.this.isdigit() else float(bare.this))
+
+
+def _within_group(
+    order: exp.Order,
+    arguments: list[exp.Expression],
+    function: str,
+    found: type[Aggregate],
+    node: exp.Expression,
+    text: str,
+) -> list[exp.Expression]:
+    """The arguments of `percentile_cont(p) WITHIN GROUP (ORDER BY x)`, as those of quantile(x, p)."""
+    terms = order.expressions
+    if found is StringAgg or len(terms) != 1 or len(arguments) != found.arity - 1:
+        raise NotYet(
+            f"WITHIN GROUP with {function} is part of the language, but this version cannot run it yet",
+            text,
+            span_of(order) or span_of(node),
+            clause="WITHIN GROUP",
+            hint="percentile_cont(0.9) WITHIN GROUP (ORDER BY x) works; string_agg goes by time stamp",
+        )
+    fractions = list(arguments)
+    if terms[0].args.get("desc") and fractions:
+        fraction = _constant(fractions[0], function, text)
+        if not isinstance(fraction, str):
+            fractions = [exp.Literal.number(round(1 - fraction, 12))]
+    return [terms[0].this, *fractions]
+
+
+def _arguments(node: exp.Expression) -> list[exp.Expression]:
+    given = list(node.expressions or ())
+    if not isinstance(node, exp.Anonymous):
+        given = [a for a in (node.this, node.args.get("expression")) if isinstance(a, exp.Expression)] + given
+    return [a for a in given if not isinstance(a, exp.Star)]

@@ -1,0 +1,270 @@
+"""SELECTs with OVER: each tuple gets the answers over its frames, beside its own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from millstream.aggregates import registry
+from millstream.catalog.arrow import to_arrow
+from millstream.catalog.definitions import Framed, FramedCall, Item, Select
+from millstream.catalog.schema import Column, Schema, type_name
+from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
+from millstream.language import functions
+from millstream.language.bind_bounded import bounded_clauses, refuse_unbounded
+from millstream.language.bind_calls import bind_call, same_call, written_call
+from millstream.language.bind_items import bind_items, default_name
+from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.nodes import EslWindow
+from millstream.language.over_clause import OverClause, named_windows, over_clause
+from millstream.language.scope import Scope
+from millstream.language.spans import span_of
+from millstream.language.statements import Name
+from millstream.language.window_clause import clause_tokens, is_over
+from millstream.language.window_time import window_time
+from millstream.language.written import written
+from millstream.windows.over import OverRows
+
+
+def overs_of(query: exp.Select) -> list[EslWindow]:
+    """The aggregates with OVER among the columns of a SELECT, its HAVING and its ORDER BY."""
+    parts = [*query.expressions, *filter(None, [query.args.get("having"), query.args.get("order")])]
+    return [n for p in parts for n in p.find_all(EslWindow) if is_over(n)]
+
+
+@dataclass
+class _Group:
+    """The calls of one PARTITION BY, and of one column of time, which only tables can choose."""
+
+    keys: tuple[Item, ...]
+    time: str | None
+    calls: list[FramedCall] = field(default_factory=list)
+
+
+@dataclass
+class _Frames:
+    """The calls of a SELECT, found while its columns are read."""
+
+    scope: Scope
+    text: str
+    named: dict[str, OverClause]
+    groups: dict[tuple[object, ...], _Group] = field(default_factory=dict)
+    clauses: list[OverClause] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[FramedCall]:
+        """All calls, in the order of their groups."""
+        return [call for group in self.groups.values() for call in group.calls]
+
+    @property
+    def answers(self) -> Scope:
+        """The columns of the source and the answers."""
+        columns = [Column(c.call.name, c.call.type) for c in self.calls]
+        return replace(self.scope, schema=Schema([*self.scope.schema, *columns]))
+
+    def without_overs(self, node: exp.Expression) -> exp.Expression:
+        """The expression with the columns of the answers in place of the calls."""
+        replaced: exp.Expression = node.transform(self._answer)
+        return replaced
+
+    def _answer(self, node: exp.Expression) -> exp.Expression:
+        if isinstance(node, EslWindow) and is_over(node):
+            name = self._call(node).call.name
+            column = exp.column(exp.to_identifier(name, quoted=True))
+            start, end = span_of(node) or clause_tokens(node)[1]
+            column.this.meta.update(start=start, end=end - 1)
+            return column
+        if isinstance(node, EslWindow):
+            message = "an aggregate has a window in brackets beside one with OVER"
+            hint = "give both OVER: an answer for every tuple and one for every window do not fit into one row"
+            raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
+        if call := written_call(node):
+            called = functions.called(call.function)
+            message, hint = f"{called} has no OVER, and another aggregate has one", "give it an OVER of its own"
+            raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
+        return node
+
+    def _call(self, node: EslWindow) -> FramedCall:
+        call = written_call(node.this)
+        if call is None:
+            raise _no_aggregate(node, self.text)
+        clause = self._clause(node)
+        time = self._time(clause)
+        group = self._group(clause, time)
+        window = clause.window
+        if isinstance(window, OverRows) and self.scope.latent:
+            window = replace(window, order="row")
+        bound = bind_call(call, f"__r{len(self.calls) + 1}", self.scope, self.text)
+        for known in group.calls:
+            if known.window == window and same_call(known.call, bound):
+                return known
+        self.clauses.append(clause)
+        group.calls.append(FramedCall(bound, window))
+        return group.calls[-1]
+
+    def _clause(self, node: EslWindow) -> OverClause:
+        tokens, span = clause_tokens(node)
+        if node.args["form"] != "OVER name":
+            return over_clause(tokens, span, self.text)
+        name = tokens[0].text
+        if name.lower() not in self.named:
+            hint = suggest(name, self.named) or f"define it: WINDOW {name} AS (...), or write OVER (...)"
+            raise UnknownName(f"no window '{name}'", self.text, span, clause="OVER", hint=hint)
+        return self.named[name.lower()]
+
+    def _time(self, clause: OverClause) -> str | None:
+        order, scope, named = clause.order, self.scope, None
+        if order is not None:
+            if not isinstance(order, exp.Column):
+                raise self._not_by_time(order)
+            bound, _ = bind_expression(order, scope, self.text, "OVER")
+            span = span_of(order) or clause.span
+            named = Name(bound.name, span)
+            if not scope.bounded and (scope.time or "").lower() != named.text.lower():
+                raise self._not_by_time(order)
+        return window_time(named, scope, self.text, clause.span, "ORDER BY ts")
+
+    def _not_by_time(self, order: exp.Expression) -> Refused:
+        hint = f"ORDER BY {self.scope.time}" if self.scope.time else "leave ORDER BY out: tuples come as they arrive"
+        message = f"streams are ordered by their time stamp, not by {written(order)}"
+        return Refused(message, self.text, span_of(order), clause="OVER", hint=hint)
+
+    def _group(self, clause: OverClause, time: str | None) -> _Group:
+        bound = [bind_expression(node, self.scope, self.text, "PARTITION BY") for node in clause.partition]
+        for node, (_, type_) in zip(clause.partition, bound, strict=True):
+            if to_arrow(type_) is None:
+                raise TypeMismatch(
+                    f"cannot partition by {written(node)}, which is {type_name(type_)}",
+                    self.text,
+                    span_of(node),
+                    clause="PARTITION BY",
+                    hint="partition by a number, a text, a date or a time; CAST can make one of it",
+                )
+        identity = (time, *(written(e).lower() for e, _ in bound))
+        if identity not in self.groups:
+            number = sum(len(group.keys) for group in self.groups.values())
+            keys = tuple(Item(f"__p{number + i}", e, t) for i, (e, t) in enumerate(bound))
+            self.groups[identity] = _Group(keys, time)
+        return self.groups[identity]
+
+
+def bind_over(query: exp.Select, scope: Scope, text: str) -> Select:
+    """The bound form of a SELECT with OVER."""
+    _refuse(query, scope, text)
+    frames = _Frames(scope, text, named_windows(query, text))
+    nodes = [_named(node, frames, text) for node in query.expressions]
+    order = query.args.get("order")
+    for term in order.expressions if order else ():
+        frames.without_overs(term)  # what it calls must be known before the columns are settled
+    _check_slides(frames, text)
+    answers = frames.answers
+    items = bind_items(nodes, answers, text, starred=scope)
+    aliases = {i.name.lower(): i.expression for i in items}
+
+    def bind_key(key: exp.Expression) -> exp.Expression:
+        return bind_expression(frames.without_overs(key), answers, text, "ORDER BY", aliases)[0]
+
+    ends = bounded_clauses(query, items, text, bind_key)
+    groups = list(frames.groups.values())
+    time = scope.time or groups[0].time
+    where = query.args.get("where")
+    terms = ends["order"]
+    assert isinstance(terms, tuple)  # noqa: S101
+    return Select(
+        source=scope.source,
+        items=items,
+        where=bind_predicate(where.this, scope, text, "WHERE") if where else None,
+        bounded=scope.bounded,
+        time=next((i.name for i in items if time and _is_column(i.expression, time)), None),
+        framed=_framed(groups, [*(i.expression for i in items), *terms], scope),
+        **ends,  # type: ignore[arg-type]
+    )
+
+
+def _named(node: exp.Expression, frames: _Frames, text: str) -> exp.Expression:
+    """A column of the SELECT without OVER, under the name that it has with it."""
+    inner = node.this if isinstance(node, exp.Alias) else node
+    replaced = frames.without_overs(inner)
+    if isinstance(node, exp.Alias):
+        return exp.Alias(this=replaced, alias=node.args["alias"])
+    if not inner.find(EslWindow):
+        return replaced
+    name = default_name(inner.this if isinstance(inner, EslWindow) else inner, text)
+    return exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))
+
+
+def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[Framed, ...]:
+    """One step per partition; each passes on what later steps and the result need."""
+    needed = _columns(results)
+    framed: list[Framed] = []
+    for number, group in reversed(list(enumerate(groups))):
+        own = {c.call.name for c in group.calls}
+        earlier = [c.call.name for g in groups[:number] for c in g.calls]
+        carried = tuple(name for name in (*scope.schema.names, *earlier) if name in needed)
+        framed.append(Framed(group.keys, tuple(group.calls), group.time, carried))
+        read = [e for c in group.calls for e in (*c.call.arguments, c.call.condition) if e is not None]
+        needed = (needed - own) | _columns([*(k.expression for k in group.keys), *read])
+        needed |= {group.time} if group.time else set()
+    return tuple(reversed(framed))
+
+
+def _columns(expressions: Iterable[exp.Expression]) -> set[str]:
+    return {column.name for e in expressions for column in e.find_all(exp.Column)}
+
+
+def _check_slides(frames: _Frames, text: str) -> None:
+    slides = [clause.slide for clause in frames.clauses]
+    if not any(slides):
+        return
+    hint = "write the SLIDE that all share, or several queries"
+    for clause in frames.clauses:
+        if clause.slide != slides[0]:
+            message = "with SLIDE only some tuples answer, and these aggregates would answer at different ones"
+            raise Refused(message, text, clause.span, clause="OVER", hint=hint)
+    if len(frames.groups) > 1:
+        message = "SLIDE counts in each partition, and these aggregates have different ones: they would answer apart"
+        hint = "use one PARTITION BY, or write several queries"
+        raise Refused(message, text, frames.clauses[-1].span, clause="OVER", hint=hint)
+
+
+def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
+    """What has no meaning beside OVER."""
+    if scope.clause is not None:
+        message = "OVER answers for every tuple, and a window in FROM for every window"
+        hint = "leave one of them out, or put one into a subquery in FROM"
+        raise EslSyntaxError(message, text, scope.clause.span, clause="FROM", hint=hint)
+    if emit := query.args.get("emit"):
+        message = "OVER answers as soon as a tuple's frame is complete: there is nothing to emit early"
+        raise Refused(message, text, span_of(emit), clause="EMIT", hint="leave it out")
+    reasons = {
+        "group": ("GROUP BY", "partition the frames instead: OVER (PARTITION BY ...)"),
+        "having": ("HAVING", "filter the answers outside: SELECT ... FROM (SELECT ... OVER ...) AS x WHERE ..."),
+        "distinct": ("DISTINCT", "leave it out, or put the SELECT with OVER into a subquery"),
+    }
+    for key, (word, hint) in reasons.items():
+        if (node := query.args.get(key)) is not None:
+            message = f"{word} cannot stand beside OVER, which answers for every tuple"
+            raise EslSyntaxError(message, text, span_of(node) or span_of(query), clause=word, hint=hint)
+    refuse_unbounded(query, scope, text)
+
+
+def _no_aggregate(node: EslWindow, text: str) -> EslError:
+    name = functions.called(node.this)
+    span = span_of(node)
+    if name and functions.kind(name) is functions.Kind.WINDOW:
+        works = ", ".join(n for n in registry.names() if "_" not in n)
+        hint = f"aggregates work: {works} and others"
+        if name == "row_number":
+            hint = "count(*) OVER (... ROWS UNBOUNDED PRECEDING) numbers the tuples"
+        message = f"{name} with OVER is part of the language, but this version cannot run it yet"
+        return NotYet(message, text, span, clause="OVER", hint=hint)
+    if name and functions.kind(name) is None:
+        return UnknownName(f"no aggregate '{name}'", text, span, clause="OVER", hint=suggest(name, registry.names()))
+    message, hint = "OVER belongs to an aggregate", "as in max(price) OVER (RANGE 5 MINUTES PRECEDING)"
+    return EslSyntaxError(message, text, span, clause="OVER", hint=hint)
+
+
+def _is_column(expression: exp.Expression, name: str) -> bool:
+    return isinstance(expression, exp.Column) and expression.name.lower() == name.lower()

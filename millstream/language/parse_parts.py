@@ -1,0 +1,105 @@
+"""The parts that statements are made of: a SELECT, columns, options, addresses."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.catalog.schema import Column, Schema
+from millstream.errors import EslSyntaxError, NotYet
+from millstream.language import dialect
+from millstream.language.cursor import Cursor, split, tokens_span
+from millstream.language.statements import Name, Place
+
+
+def read_query(cursor: Cursor) -> exp.Query:
+    """The SELECT that makes up the rest of a statement."""
+    for index in range(cursor.index, len(cursor.tokens)):
+        for words, what in _LATER_CLAUSES:
+            ahead = [t.text.upper() for t in cursor.tokens[index : index + len(words)]]
+            if tuple(ahead) == words:
+                raise NotYet(
+                    f"{what} is part of the language, but this version cannot run it yet",
+                    cursor.text,
+                    tokens_span(cursor.tokens[index : index + len(words)]),
+                    clause=" ".join(words),
+                    hint="docs/language.md lists what works",
+                )
+    tokens = cursor.rest()
+    for comma, after in pairwise(tokens):
+        # sqlglot lets a superfluous comma pass.
+        if comma.token_type is TokenType.COMMA and after.token_type in _NEVER_AFTER_COMMA:
+            cursor.fail("an expression is missing after this comma", span=tokens_span([comma]), hint="remove the comma")
+    return cursor.parsed(dialect.parse_query, tokens, "a SELECT")
+
+
+def read_schema(cursor: Cursor, tokens: list[Token]) -> Schema:
+    """The columns of a stream or a table, with their types."""
+    columns = [_column(cursor, part) for part in split(tokens, TokenType.COMMA, types=True)]
+    seen: set[str] = set()
+    for column, part in zip(columns, split(tokens, TokenType.COMMA, types=True), strict=True):
+        if column.name.lower() in seen:
+            cursor.fail(f"two columns are named '{column.name}'", hint="rename one", span=tokens_span(part[:1]))
+        seen.add(column.name.lower())
+    return Schema(columns)
+
+
+def _column(cursor: Cursor, tokens: list[Token]) -> Column:
+    if len(tokens) < 2:
+        cursor.fail(
+            "a column needs a name and a type",
+            hint="as in (item_id INT, price REAL)",
+            span=tokens_span(tokens) if tokens else None,
+        )
+    part = Cursor(tokens, cursor.text)
+    part.clause = cursor.clause
+    name = part.name("the column").text
+    words = part.rest()
+    nullable = True
+    if [t.text.upper() for t in words[-2:]] == ["NOT", "NULL"]:
+        words, nullable = words[:-2], False
+    try:
+        return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
+    except EslSyntaxError:
+        cursor.fail(
+            f"'{cursor.text[slice(*tokens_span(words))]}' is not a type",
+            hint="types are Spark SQL's: INT, BIGINT, REAL, DOUBLE, DECIMAL(10,2), STRING, CHAR(10), BOOLEAN, "
+            "DATE, TIMESTAMP, ARRAY<...>, STRUCT<...>",
+            span=tokens_span(words),
+        )
+
+
+def read_names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
+    """Names between commas."""
+    if not tokens:
+        return ()
+    parts = split(tokens, TokenType.COMMA)
+    return tuple(Cursor(part, cursor.text).name("the column") for part in parts)
+
+
+def read_options(cursor: Cursor) -> dict[str, str]:
+    """`name = value` between commas, in parentheses."""
+    options: dict[str, str] = {}
+    for part in split(cursor.bracketed("the options"), TokenType.COMMA):
+        option = Cursor(part, cursor.text)
+        option.clause = "OPTIONS"
+        key = option.dotted_name("the option").text.lower()
+        option.expect("=", hint="OPTIONS (format = 'json')")
+        tokens = option.rest()
+        if not tokens:
+            option.fail("expected a value", hint="OPTIONS (format = 'json')")
+        options[key] = "".join(t.text for t in tokens)
+    return options
+
+
+def read_place(cursor: Cursor, example: str) -> Place:
+    """An address in quotes."""
+    place = cursor.string("an address", hint=f"as in {example}")
+    return Place(place.text, place.span)
+
+
+_NEVER_AFTER_COMMA = {TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.R_PAREN, TokenType.GROUP_BY}
+
+_LATER_CLAUSES: tuple[tuple[tuple[str, ...], str], ...] = ((("MERGE", "ORDERED"), "MERGE ORDERED"),)

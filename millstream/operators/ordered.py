@@ -1,0 +1,155 @@
+"""The base of operators that need tuples in order: they are kept until the punctuation has settled it."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.operators.arranged import Arranged
+from millstream.operators.blobs import Blobs
+from millstream.operators.codes import Numbers, dense_groups
+from millstream.operators.contract import Operator
+from millstream.operators.grouped import TIME
+from millstream.operators.tuple_log import Bools, TupleLog
+from millstream.progress.punctuation import Punctuation
+from millstream.windows.tuples import Order
+
+NUMBER = "__number"
+"""The column of arrival numbers."""
+
+
+class Ordered(Operator):
+    """Keeps tuples until their order is final, hands them on in that order, and keeps those still needed.
+
+    In the order "rank" that is when the punctuation has passed their time; tuples of one time follow their values, so
+    that nothing depends on the arrival. In the order "row" they are settled with the next punctuation, in the order of
+    their arrival, and time plays no part.
+    """
+
+    def __init__(self, partition: Sequence[str], blobs: Blobs, order: Order) -> None:
+        self._names = list(partition)
+        self._blobs = blobs
+        self._order = order
+        self._log = TupleLog(blobs, "log/")
+        record = json.loads(blobs.get("progress") or b"{}")
+        self.low_watermark: int | None = record.get("low_watermark")
+        self._settled: int | None = record.get("settled")
+        self._arrived: int = record.get("arrived", 0)
+
+    @abstractmethod
+    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+        """The answers of the new tuples, and which tuples are needed for those to come, which rank from `until` on."""
+
+    @property
+    def promise(self) -> int | None:
+        """The low-watermark."""
+        return self.low_watermark
+
+    def process(self, table: pa.Table) -> int:
+        """Put tuples into the log; says how many are late. Those without a time belong nowhere."""
+        table = table.filter(pc.is_valid(table[TIME]))
+        late = 0
+        if self._order == "rank" and self.low_watermark is not None:
+            known = table.num_rows
+            table = table.filter(pc.greater_equal(table[TIME], self.low_watermark))
+            late = known - table.num_rows
+        if table.num_rows:
+            self._log.append(self._stamped(table))
+        return late
+
+    def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
+        """The answers of the tuples that are settled now. A punctuation of one group settles nothing."""
+        if punctuation.group:
+            return
+        log = self._log.table
+        ranked_by = None if log is None else self._ranked_by(log)
+        until = self._reach(punctuation, ranked_by)
+        answers: list[pa.Table] = []
+        if until is not None and (self._settled is None or until > self._settled):
+            if log is not None and ranked_by is not None and self._concerns(ranked_by, until):
+                known = ranked_by < until
+                arranged = self._arrange(log if known.all() else log.filter(pa.array(known)), self._settled)
+                answers, needed = self._settle(arranged, until)
+                dropped = np.zeros(len(known), dtype=np.bool_)
+                dropped[np.flatnonzero(known)[arranged.order]] = ~needed
+                self._log.keep(~dropped)
+            self._settled = until
+        self._save()
+        yield from answers
+
+    def _horizon(self, until: int) -> int | None:
+        """The time from which on tuples are needed by those that rank from `until` on; None if time does not say."""
+        return None
+
+    def _concerns(self, ranked_by: Numbers, until: int) -> bool:
+        """Whether there are tuples to settle, or such that may be dropped."""
+        new = ranked_by < until
+        if self._settled is not None:
+            new &= ranked_by >= self._settled
+        horizon = self._horizon(until)
+        return bool(new.any() or (horizon is not None and (ranked_by < horizon).any()))
+
+    def _bound(self, time: int) -> int:
+        """The rank below which tuples can be settled once the low-watermark is at a time."""
+        return time
+
+    def _stamped(self, table: pa.Table) -> pa.Table:
+        if self._order == "rank":
+            return table
+        numbers = np.arange(self._arrived, self._arrived + table.num_rows)
+        self._arrived += table.num_rows
+        self._save()
+        return table.append_column(NUMBER, pa.array(numbers))
+
+    def _ranked_by(self, table: pa.Table) -> Numbers:
+        ranks: Numbers = table[TIME if self._order == "rank" else NUMBER].to_numpy()
+        return ranks
+
+    def _reach(self, punctuation: Punctuation, ranked_by: Numbers | None) -> int | None:
+        """How far tuples are settled; the low-watermark moves. The end of a stream settles all that is known."""
+        time: int | None = None if punctuation.final else punctuation.time
+        until = None if time is None else self._bound(time)
+        if punctuation.final and self._order == "rank" and ranked_by is not None and len(ranked_by):
+            time = until = int(ranked_by.max()) + 1
+        if time is not None and (self.low_watermark is None or time > self.low_watermark):
+            self.low_watermark = time
+        return until if self._order == "rank" else self._arrived
+
+    def _save(self) -> None:
+        record = {"low_watermark": self.low_watermark, "settled": self._settled, "arrived": self._arrived}
+        self._blobs.put("progress", json.dumps(record).encode())
+
+    def _arrange(self, table: pa.Table, settled: int | None) -> Arranged:
+        columns = [table[name] for name in self._names]
+        # 0.0 and -0.0 are one key.
+        columns = [pc.add(c, pa.scalar(0.0, c.type)) if pa.types.is_floating(c.type) else c for c in columns]
+        partition, _ = dense_groups(columns, table.num_rows)
+        ranked_by = self._ranked_by(table)
+        order = np.lexsort((ranked_by, partition))
+        if self._order == "rank":
+            order = _by_values(table, order, partition, ranked_by)
+        partition, ranked_by = partition[order], ranked_by[order]
+        new = np.ones(len(order), dtype=np.bool_) if settled is None else ranked_by >= settled
+        return Arranged(table, order, partition, table[TIME].to_numpy()[order], ranked_by, new)
+
+
+def _by_values(table: pa.Table, order: Numbers, partition: Numbers, times: Numbers) -> Numbers:
+    """The order with tuples of one partition and time in the order of their values, column by column, NULL first."""
+    begins = np.append(True, (np.diff(partition[order]) != 0) | (np.diff(times[order]) != 0))
+    tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
+    if not len(tied):
+        return order
+    frame = pl.from_arrow(table.take(pa.array(order[tied])))
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101  (a table is never a series)
+    groups = pl.Series("__tie", np.cumsum(begins)[tied])
+    names = frame.columns
+    ranked = frame.with_columns(groups, pl.Series("__place", order[tied])).sort(["__tie", *names], maintain_order=True)
+    order = order.copy()
+    order[tied] = ranked["__place"].to_numpy()
+    return order

@@ -1,0 +1,72 @@
+"""The panes of a bucket and the keys in them: a blob per pane, and a log of keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.aggregates.contract import put, take
+from millstream.operators.blobs import Blobs, from_bytes, to_bytes
+from millstream.operators.grouped import Grouped
+from millstream.operators.key_index import KeyIndex
+from millstream.operators.pane_states import Pane, Rows, grown, pack, unpack, zeros
+
+COMPACT_FROM = 4096
+"""Below so many keys, those that have gone are not worth a clean-up."""
+
+
+class PaneStore:
+    """Panes by number. A pane that is not added to is not written again."""
+
+    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+        self._work = work
+        self._blobs = blobs
+        self.index = KeyIndex(work.key_names, [t for _, t in work.keys], blobs, "keys/")
+        self.panes: dict[int, Pane] = {
+            int(name.removeprefix("pane/")): unpack(work, from_bytes(blob)) for name, blob in blobs.scan("pane/")
+        }
+
+    @property
+    def keys(self) -> pa.Table:
+        """The keys by number."""
+        return self.index.keys
+
+    def add(self, pane: int, rows: Rows, incoming: Pane) -> Pane | None:
+        """Merge states of some keys into a pane; gives the pane as it was before, None if it is new."""
+        size = len(self.index)
+        before = self.panes.get(pane)
+        states = zeros(self._work.calls, size) if before is None else self._grown(before, size)
+        for call, state, new in zip(self._work.calls, states, incoming, strict=True):
+            put(state, rows, call.aggregate.merge(take(state, rows), new))
+        self.put(pane, states)
+        return before
+
+    def put(self, pane: int, states: Pane) -> None:
+        """Keep a pane."""
+        self.panes[pane] = states
+        self._blobs.put(f"pane/{pane}", to_bytes(pack(self._work, states)))
+
+    def drop(self, pane: int) -> None:
+        """Let go of a pane."""
+        del self.panes[pane]
+        self._blobs.delete(f"pane/{pane}")
+
+    def compact(self) -> bool:
+        """Forget the keys that are in no pane any more, once they are the greater part; says whether it did."""
+        size = len(self.index)
+        if size < COMPACT_FROM or not self._work.keys:
+            return False
+        live = np.zeros(size, dtype=bool)
+        for states in self.panes.values():
+            counts = states[0][0]
+            live[: len(counts)] |= counts > 0
+        if live.sum() * 2 > size:
+            return False
+        keep = np.flatnonzero(live)
+        self.index.replace(keep)
+        for pane, states in list(self.panes.items()):
+            self.put(pane, tuple(take(s, keep) for s in self._grown(states, size)))
+        return True
+
+    def _grown(self, states: Pane, size: int) -> Pane:
+        return tuple(grown(call.aggregate, s, size) for call, s in zip(self._work.calls, states, strict=True))

@@ -1,0 +1,41 @@
+"""Tuples to fragments of sessions: one per group and local session."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.operators.codes import dense_groups
+from millstream.operators.grouped import TIME, Grouped
+from millstream.operators.partials import reduced
+from millstream.windows.session import Session
+
+FIRST, LAST = "__start", "__last"
+"""The first and the last time of a fragment: all its partition, not only its group, has no gap in between."""
+
+
+def session_of(work: Grouped) -> Session:
+    """The window of a job over sessions."""
+    if not isinstance(work.window, Session):
+        raise TypeError(f"{work.window} is not a session")
+    return work.window
+
+
+def session_partials(work: Grouped, rows: pa.Table) -> pa.Table:
+    """A row per group and session among these rows: the keys, FIRST and LAST, and the packed states of all calls.
+
+    `rows` has the key columns, the columns that the calls read, and TIME in microseconds. Rows whose time is NULL
+    are left out. Sessions are those of the partition, whatever groups its tuples are in.
+    """
+    session = session_of(work)
+    rows = rows.filter(pc.is_valid(rows[TIME])).combine_chunks()
+    times = rows[TIME].to_numpy().astype(np.int64)
+    partitions, _ = dense_groups([rows[name] for name in work.key_names[: work.partition]], len(times))
+    starts, ends = session.assign(times, partitions)
+    groups, firsts = dense_groups([*(rows[name] for name in work.key_names), pa.array(starts)], len(times))
+    data = {name: rows[name].take(pa.array(firsts)) for name in work.key_names}
+    data[FIRST] = pa.array(starts[firsts])
+    data[LAST] = pa.array(ends[firsts] - session.gap)
+    data.update(reduced(work, rows, groups, len(firsts), times))
+    return pa.table(data)

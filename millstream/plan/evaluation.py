@@ -1,0 +1,43 @@
+"""Which evaluation computes an aggregate over a window: the operators follow these rules, and EXPLAIN tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.types as pt
+
+from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.evaluation import by_remove
+from millstream.windows.contract import Window
+from millstream.windows.landmark import Landmark
+from millstream.windows.panes import Paned
+from millstream.windows.session import Session
+
+
+def evaluation(aggregate: Aggregate, window: Window[Any]) -> str:
+    """The name of the evaluation.
+
+    >>> import pyarrow as pa
+    >>> from millstream.aggregates.registry import find
+    >>> from millstream.windows import OverRows, Sliding
+    >>> total, largest = (find(name)([pa.int64()]) for name in ("sum", "max"))
+    >>> [evaluation(a, Sliding(10, 2)) for a in (total, largest)]
+    ['running total', 'two stacks']
+    >>> evaluation(largest, OverRows(9))
+    'merge tree'
+    """
+    if isinstance(window, Landmark):
+        return "running total"  # nothing ever leaves, so there is nothing to remove
+    if isinstance(window, Paned):
+        return "running total" if by_remove(aggregate) else "two stacks"
+    if isinstance(window, Session):
+        return "merged fragments"
+    if getattr(aggregate, "additive", False):
+        return "prefix sums"
+    return "recomputation" if _grows(aggregate) else "merge tree"
+
+
+def _grows(aggregate: Aggregate) -> bool:
+    """Whether states grow with what they have seen, so that merging them spares nothing."""
+    components = zip(aggregate.components, aggregate.zero(0), strict=True)
+    return any(state.dtype == object and (pt.is_nested(kind) or pt.is_binary(kind)) for kind, state in components)

@@ -1,0 +1,73 @@
+"""Windows in the words of EXPLAIN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from millstream.catalog.intervals import spoken
+from millstream.windows.contract import Window
+from millstream.windows.cumulate import Cumulate
+from millstream.windows.emit import Emit, Pace
+from millstream.windows.landmark import Landmark
+from millstream.windows.over import OverRange, OverRows
+from millstream.windows.rows import Rows
+from millstream.windows.session import Session
+from millstream.windows.slide_by_tuple import SlideByTuple
+from millstream.windows.sliding import Sliding
+
+_COUNTED = {"row": "by arrival", "rank": "by time stamp"}
+
+
+def shape(window: Window[Any]) -> str:
+    """The window as it could be written.
+
+    >>> shape(Sliding(10_000_000, 2_000_000)), shape(Rows(10, 5)), shape(OverRows(None))
+    ('RANGE 10 seconds, SLIDE 2 seconds', 'RANGE 10 rows, SLIDE 5 rows', 'ROWS UNBOUNDED PRECEDING')
+    """
+    match window:
+        case Sliding(range=range_, slide=slide):
+            return f"RANGE {length(range_)}, SLIDE {length(slide)}"
+        case Cumulate(step=step, size=size):
+            return f"CUMULATE step {length(step)}, size {length(size)}"
+        case Landmark(slide=slide):
+            return f"RANGE ALL, SLIDE {length(slide)}"
+        case Rows(range=range_, slide=slide):
+            return f"RANGE {_rows(range_)}, SLIDE {_rows(slide)}"
+        case SlideByTuple(range=range_, every=every, order=order):
+            return f"RANGE {length(range_)}, SLIDE {_rows(every)} {_COUNTED[order]}"
+        case Session(gap=gap):
+            return f"SESSION gap {length(gap)}"
+        case OverRange(range=range_, slide=slide):
+            return f"RANGE {_preceding(range_, length)}" + (f" SLIDE {length(slide)}" if slide else "")
+        case OverRows(preceding=preceding, slide=slide):
+            return f"ROWS {_preceding(preceding, str)}" + (f" SLIDE {slide}" if slide > 1 else "")
+    raise NotImplementedError(type(window).__name__)
+
+
+def emission(emit: Emit) -> str:
+    """EMIT as it could be written.
+
+    >>> emission(Emit(Pace.WALL, 5_000_000)), emission(Emit(Pace.CHANGE))
+    ('EMIT EVERY 5 seconds WALL', 'EMIT ON CHANGE')
+    """
+    match emit.pace:
+        case Pace.CHANGE:
+            return "EMIT ON CHANGE"
+        case Pace.ROWS:
+            return f"EMIT EVERY {_rows(emit.every)}"
+    return f"EMIT EVERY {length(emit.every)}" + (" WALL" if emit.pace is Pace.WALL else "")
+
+
+def length(micros: int) -> str:
+    """A length of time in words."""
+    return spoken(timedelta(microseconds=micros))
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+def _preceding(reach: int | None, say: Callable[[int], str]) -> str:
+    return "UNBOUNDED PRECEDING" if reach is None else f"{say(reach)} PRECEDING"

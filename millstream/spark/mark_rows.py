@@ -1,0 +1,48 @@
+"""Marks in Catalyst's frames: made from punctuation in the data, and time stamps of tuples that a WHERE leaves out."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from sqlglot import exp
+
+from millstream.catalog.definitions import Stream
+from millstream.spark.expressions import spark_text
+from millstream.spark.marks import AT, LEFT_OUT, MARK
+
+
+def marked(frame: DataFrame, stream: Stream) -> DataFrame:
+    """The rows of a stream with its punctuation as marks, and with the time stamp apart from its column."""
+    if stream.time:
+        frame = frame.withColumn(AT, F.unix_micros(F.col(_q(stream.time))))
+    if stream.punctuated_by is None:
+        return frame
+    holds = F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False))
+    if not stream.time:
+        return frame.filter(~holds)  # without a time they promise nothing
+    spoken = {c.name.lower() for c in stream.punctuated_by.find_all(exp.Column)}
+    names = [c.name for c in stream.schema if c.name.lower() not in {*spoken, (stream.time or "").lower()}]
+    columns = F.array_compact(F.array(*[F.when(F.col(_q(n)).isNotNull(), n.lower()) for n in names]))
+    mark = F.to_json(F.struct(F.col(AT).alias("time"), columns.alias("columns")))
+    return frame.withColumn(MARK, F.when(holds, mark)).filter(~holds | F.col(AT).isNotNull())
+
+
+def filtered(frame: DataFrame, predicate: SparkColumn) -> DataFrame:
+    """The rows for which the predicate holds, and what speaks of progress.
+
+    The tuples of a source that do not pass go on as mere time stamps, in the column LEFT_OUT: the stream has come to
+    their time, and windows must close though nothing passes.
+    """
+    if AT not in frame.columns:
+        return frame.filter(predicate | F.col(MARK).isNotNull() if MARK in frame.columns else predicate)
+    passes = F.coalesce(predicate, F.lit(False))
+    if MARK in frame.columns:
+        passes = passes | F.col(MARK).isNotNull()
+    before = F.col(LEFT_OUT) if LEFT_OUT in frame.columns else F.lit(None).cast("bigint")
+    frame = frame.withColumn(LEFT_OUT, F.coalesce(before, F.when(~passes, F.col(AT))))
+    return frame.filter(passes | F.col(LEFT_OUT).isNotNull())
+
+
+def _q(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

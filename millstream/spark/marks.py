@@ -1,0 +1,70 @@
+"""Marks: rows that travel among the tuples of a frame and speak of progress.
+
+A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OUT. A mark is a row whose column MARK is
+not NULL. It comes from
+
+- punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
+- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "newest": us, "final": bool}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MARK = "__mark"
+AT = "__at"
+"""The time stamp of a tuple of a source, in microseconds, whatever becomes of its columns."""
+
+LEFT_OUT = "__left_out"
+"""The time stamp of a tuple that did not pass a WHERE; NULL for those that did."""
+
+HIDDEN = (MARK, AT, LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the marks among some rows say."""
+
+    origins: tuple[tuple[int, Mapping[str, Any]], ...] = ()
+    punctuation: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+    """For each: the row, the time and the columns that are not NULL."""
+
+
+def stage_mark(origin: int, promises: Mapping[str, int], newest: int | None, final: bool) -> str:
+    """The mark of a bucket of a stage."""
+    return json.dumps({"origin": origin, "promises": dict(promises), "newest": newest, "final": final})
+
+
+def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:
+    """The tuples, the marks if there are any, and the newest time stamp of the tuples that were left out."""
+    newest, said = None, None
+    if LEFT_OUT in rows.column_names:
+        newest = pc.max(rows[LEFT_OUT]).as_py()
+        rows = rows.filter(pc.is_null(rows[LEFT_OUT])) if newest is not None else rows
+        rows = rows.drop_columns([LEFT_OUT])
+    if MARK in rows.column_names:
+        is_mark = pc.is_valid(rows[MARK])
+        if pc.any(is_mark).as_py():
+            said = rows.filter(is_mark)
+            rows = rows.filter(pc.invert(is_mark))
+        rows = rows.drop_columns([MARK])
+    return rows, said, newest
+
+
+def read(marks: pa.Table) -> Marks:
+    """What they say."""
+    origins = []
+    punctuation = []
+    for row, text in enumerate(marks[MARK].to_pylist()):
+        said = json.loads(text)
+        if "origin" in said:
+            origins.append((int(said["origin"]), said))
+        else:
+            punctuation.append((row, int(said["time"]), tuple(said.get("columns") or ())))
+    return Marks(tuple(origins), tuple(punctuation))

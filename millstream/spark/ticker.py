@@ -1,0 +1,41 @@
+"""The wall clock of queries with EMIT EVERY ... WALL: marks in the control stream, while there is anything new."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.plan.algebra import Node, WindowAggregate
+from millstream.plan.trace import steps
+from millstream.spark.control import TICK, signal
+from millstream.spark.progress import Counts
+from millstream.spark.sinks import QueryPlace
+from millstream.windows.emit import Pace
+
+
+def pace_of(plan: Node) -> timedelta | None:
+    """How often the wall clock is to be told to a plan's stages, if at all."""
+    emits = [step.windowed.emit for step in steps(plan) if isinstance(step, WindowAggregate)]
+    paces = [timedelta(microseconds=e.every) for e in emits if e is not None and e.pace is Pace.WALL]
+    return min(paces, default=None)
+
+
+def tell_time(query: StreamingQuery, place: QueryPlace, counts: Counts, pace: timedelta) -> None:
+    """Send a mark at that pace until the query ends; not while it reads nothing, so that an idle query stays idle."""
+
+    def go() -> None:
+        told = 0
+        while not query.awaitTermination(pace.total_seconds()):  # type: ignore[arg-type]  # fractions are taken too
+            if counts.rows_in != told:
+                told = counts.rows_in
+                signal(place.control, TICK)
+
+    def guarded() -> None:
+        try:
+            go()
+        except Exception:
+            return
+
+    threading.Thread(target=guarded, name="wall-clock", daemon=True).start()

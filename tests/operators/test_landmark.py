@@ -1,0 +1,60 @@
+"""Landmark windows: everything so far at every slide, up to the newest tuple of the whole stream."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.registry import BUILT_IN
+from millstream.operators.blobs import MemoryBlobs
+from millstream.operators.grouped import Grouped
+from millstream.operators.paned_aggregate import PanedAggregate
+from millstream.operators.partials import partial_states
+from millstream.progress.punctuation import Punctuation
+from millstream.windows.landmark import Landmark
+from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, read, table, tuples_for
+
+LANDMARK = st.builds(Landmark, st.integers(1, 17), st.integers(-3, 3))
+
+
+@settings(deadline=None, max_examples=80)
+@given(data=st.data(), window=LANDMARK)
+def test_equals_the_oracle(data: st.DataObject, window: Landmark) -> None:
+    keys = data.draw(st.sampled_from([KEYS, ()]))
+    run = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
+    for store in run.stores:
+        assert len([n for n in store.blobs if n.startswith("pane/")]) <= 1, "closed panes are joined"
+
+
+@pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
+@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
+    calls, rows = data.draw(tuples_for(cls))
+    check(Case(Grouped(KEYS, calls, data.draw(st.builds(Landmark, st.integers(5, 17)))), rows), data)
+
+
+def test_a_group_without_new_tuples_answers_up_to_the_end_of_the_stream() -> None:
+    job = Grouped(KEYS, NUMBERS[:1], Landmark(10))
+    store = MemoryBlobs()
+    operator = PanedAggregate(job, store)
+    operator.process(partial_states(job, table([(5, "a", 1, True)])))
+    answers = [a for t in operator.punctuate(Punctuation(20)) for a in read(job, t)]
+    assert answers == [((None, end, "final", "a"), (1,)) for end in (10, 20)]
+    list(operator.end_batch())
+    operator = PanedAggregate(job, store)
+    answers = [a for t in operator.punctuate(Punctuation(41, final=True)) for a in read(job, t)]
+    assert answers == [((None, end, "final", "a"), (1,)) for end in (30, 40, 50)]
+
+
+def test_state_is_one_total_and_the_open_panes() -> None:
+    job = Grouped(KEYS, NUMBERS, Landmark(1))
+    store = MemoryBlobs()
+    operator = PanedAggregate(job, store)
+    for step in range(20):
+        operator.process(partial_states(job, table([(step, str(step), 1, True), (step + 2, "a", 1, True)])))
+        assert sum(t.num_rows for t in operator.punctuate(Punctuation(step))) == step + (step > 2)
+        list(operator.end_batch())
+        assert sum(n.startswith("pane/") for n in store.blobs) <= 4
