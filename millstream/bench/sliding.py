@@ -13,7 +13,7 @@ from millstream.bench.workload import Choice, Job, Setting, Size, Workload
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILES_PER_BATCH = 2
+FILES_PER_BATCH = 4
 HIGHEST_RATE = 100_000
 SPAN = 3
 """How many times the range the data lasts at least, so that most windows are full ones."""

@@ -35,5 +35,8 @@ class Operator(ABC):
         return iter(())
 
     def end_batch(self) -> Iterator[pa.Table]:
-        """What is to be answered because a batch is over: only EMIT EVERY ... ROWS and ON CHANGE ask for that."""
+        """What is to be answered because a batch is over: EMIT EVERY ... ROWS and ON CHANGE ask for that.
+
+        It is always called, also for those who have nothing to answer but something to put into their blobs.
+        """
         return iter(())

@@ -18,6 +18,11 @@ Pane = tuple[State, ...]
 Rows = npt.NDArray[np.int64]
 """Numbers of keys."""
 
+DENSE = 0.7
+"""From this share of keys on that a pane has seen, the states of all keys take less room than some with numbers."""
+
+NUMBER, SIZE = "__number", "__size"
+
 
 def zeros(calls: Sequence[Call], size: int) -> Pane:
     """The states of so many keys that have seen nothing."""
@@ -38,6 +43,27 @@ def unpack(work: Grouped, table: pa.Table) -> Pane:
         call.aggregate.unpack([table[name].combine_chunks() for name in work.state_names(number)])
         for number, call in enumerate(work.calls)
     )
+
+
+def pack_present(work: Grouped, states: Pane) -> pa.Table:
+    """The states of the keys that the pane has seen, with their numbers; of all keys if most are there."""
+    present = np.flatnonzero(states[0][0] > 0)
+    size = len(states[0][0])
+    if len(present) > DENSE * size:
+        return pack(work, states)
+    sparse = pack(work, tuple(take(state, present) for state in states))
+    return sparse.append_column(pa.field(NUMBER, pa.int32(), metadata={SIZE: str(size)}), pa.array(present, pa.int32()))
+
+
+def unpack_present(work: Grouped, table: pa.Table) -> Pane:
+    """The states that were packed, of all keys."""
+    states = unpack(work, table)
+    if NUMBER not in table.column_names:
+        return states
+    dense = zeros(work.calls, int(table.field(NUMBER).metadata[SIZE.encode()]))
+    for all_, some in zip(dense, states, strict=True):
+        put(all_, table[NUMBER].to_numpy(), some)
+    return dense
 
 
 def grown(aggregate: Aggregate, state: State, size: int) -> State:

@@ -9,22 +9,25 @@ from millstream.aggregates.contract import put, take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.grouped import Grouped
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.pane_states import Pane, Rows, grown, pack, unpack, zeros
+from millstream.operators.pane_states import Pane, Rows, grown, pack_present, unpack_present, zeros
 
 COMPACT_FROM = 4096
 """Below so many keys, those that have gone are not worth a clean-up."""
 
 
 class PaneStore:
-    """Panes by number. A pane that is not added to is not written again."""
+    """Panes by number. They are written at the end of a batch, and only those that were added to."""
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
         self._work = work
         self._blobs = blobs
         self.index = KeyIndex(work.key_names, [t for _, t in work.keys], blobs, "keys/")
         self.panes: dict[int, Pane] = {
-            int(name.removeprefix("pane/")): unpack(work, from_bytes(blob)) for name, blob in blobs.scan("pane/")
+            int(name.removeprefix("pane/")): unpack_present(work, from_bytes(blob))
+            for name, blob in blobs.scan("pane/")
         }
+
+        self._changed: set[int] = set()
 
     @property
     def keys(self) -> pa.Table:
@@ -44,12 +47,19 @@ class PaneStore:
     def put(self, pane: int, states: Pane) -> None:
         """Keep a pane."""
         self.panes[pane] = states
-        self._blobs.put(f"pane/{pane}", to_bytes(pack(self._work, states)))
+        self._changed.add(pane)
 
     def drop(self, pane: int) -> None:
         """Let go of a pane."""
         del self.panes[pane]
+        self._changed.discard(pane)
         self._blobs.delete(f"pane/{pane}")
+
+    def write(self) -> None:
+        """Write the panes that have changed."""
+        for pane in sorted(self._changed):
+            self._blobs.put(f"pane/{pane}", to_bytes(pack_present(self._work, self.panes[pane])))
+        self._changed.clear()
 
     def compact(self) -> bool:
         """Forget the keys that are in no pane any more, once they are the greater part; says whether it did."""

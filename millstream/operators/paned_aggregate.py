@@ -127,6 +127,7 @@ class PanedAggregate(Operator):
             self._join_closed()
         elif self._store.compact():
             self._totals.reset()
+        self._store.write()
 
     # -- the way of the low-watermark ----------------------------------------------------------------------
 

@@ -139,6 +139,7 @@ class WindowAggregate(Node):
 
     below: Node
     windowed: Windowed
+    gives: frozenset[str] | None = None
 
     def label(self) -> str:
         """One line of EXPLAIN."""

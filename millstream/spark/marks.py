@@ -4,7 +4,7 @@ A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OU
 not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
-- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "newest": us, "final": bool}`.
+- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": n, "final": bool}`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Marks:
     """For each: the row, the time and the columns that are not NULL."""
 
 
-def stage_mark(origin: int, promises: Mapping[str, int], newest: int | None, final: bool) -> str:
-    """The mark of a bucket of a stage."""
-    return json.dumps({"origin": origin, "promises": dict(promises), "newest": newest, "final": final})
+def stage_mark(origin: int, promises: Mapping[str, int], late: int, final: bool) -> str:
+    """The mark of a bucket of a stage; `late` is how many tuples were late in this batch."""
+    return json.dumps({"origin": origin, "promises": dict(promises), "late": late, "final": final})
 
 
 def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:

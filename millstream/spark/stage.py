@@ -1,94 +1,28 @@
-"""The stage: hosts an operator in Spark's transformWithState, one bucket at a time, with its state as blobs."""
+"""The stage: hosts an operator in Spark's transformWithState, one bucket at a time.
+
+Spark starts a Python process on the driver only to ask a new query's stage for its state variables. So this module
+imports next to nothing, and what the stage does stays packed until there is data: a query starts half a second sooner.
+"""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.operators.blobs import Blobs
-from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
-from millstream.progress.low_watermark import LowWatermark
-from millstream.progress.punctuation import Punctuation
-from millstream.spark.ingress import NAMES
-from millstream.spark.local_copy import LocalCopy
-from millstream.spark.marks import MARK, stage_mark
-from millstream.spark.packets import Progress, unseal
-from millstream.spark.wire import to_wire
+if TYPE_CHECKING:
+    import pandas as pd
 
-PROGRESS = "stage"
-"""The blob in which a stage keeps how far its inputs have come; no operator has one of that name."""
-LATE_COLUMN = "__late"
-"""How many tuples were late; each bucket says it once a batch, in the row of its mark."""
-
-
-class PendingBlobs:
-    """Blobs of a bucket: read once, and written back at the end of a batch."""
-
-    def __init__(self, stored: Mapping[str, bytes | pa.Buffer]) -> None:
-        self._stored = stored
-        self.puts: dict[str, bytes] = {}
-        self.deletes: set[str] = set()
-
-    def get(self, name: str) -> bytes | None:
-        """The blob of that name, None if there is none."""
-        found = None if name in self.deletes else self.puts.get(name, self._stored.get(name))
-        return found.to_pybytes() if isinstance(found, pa.Buffer) else found
-
-    def put(self, name: str, blob: bytes) -> None:
-        """Keep a blob."""
-        self.puts[name] = blob
-        self.deletes.discard(name)
-
-    def delete(self, name: str) -> None:
-        """Forget a blob."""
-        self.puts.pop(name, None)
-        self.deletes.add(name)
-
-    def scan(self, prefix: str) -> Iterator[tuple[str, bytes | pa.Buffer]]:
-        """All blobs whose names begin so, by name."""
-        now = {**{n: b for n, b in self._stored.items() if n not in self.deletes}, **self.puts}
-        yield from ((name, now[name]) for name in sorted(now) if name.startswith(prefix))
-
-    def settle(self) -> None:
-        """Begin anew after everything has been written; what was read is no longer needed."""
-        self._stored = {}
-        self.puts = {}
-        self.deletes = set()
-
-
-_CACHE: dict[tuple[str, int, int], tuple[int, Operator, LowWatermark, PendingBlobs]] = {}
-"""The operators that this process has run, by query, stage and bucket, each with the version of its state."""
-
-
-@dataclass(frozen=True)
-class Outlet:
-    """What a stage is: its operator, the slack or the number of buckets its progress comes from, what it promises.
-
-    `answers` are the columns that it gives to Spark, LATE_COLUMN and MARK among them.
-    `promises` are the columns of its answers that the operator's promise is about, and by how much they lag behind it.
-    """
-
-    query: str
-    number: int
-    answers: pa.Schema
-    make: Callable[[Blobs], Operator]
-    slack: int | None
-    origins: int = 0
-    promises: tuple[tuple[str, int], ...] = ()
+    from millstream.spark.bucket_run import Outlet
 
 
 class Stage(StatefulProcessor):
-    """Runs the operator of a query over the packets of a batch: all data first, then the progress they carry."""
+    """Spark's side of a stage; the state of every stage of every query has the same two variables."""
 
     def __init__(self, outlet: Outlet) -> None:
-        self._outlet = outlet
+        self._packed: bytes = cloudpickle.dumps(outlet)  # type: ignore[no-untyped-call]
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Spark calls this before the first bucket."""
@@ -97,89 +31,11 @@ class Stage(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Spark calls this with all packets of a bucket in a batch."""
-        bucket = int(key[0])
-        known = self._version.get()
-        version = int(known[0]) if known else 0
-        copy = LocalCopy(self._outlet.query, self._outlet.number, bucket)
-        operator, watermark, pending = self._load(bucket, version, copy)
-        late = 0
-        said: list[Progress] = []
-        for frame in rows:
-            for payload in frame["payload"]:
-                table, progress = unseal(bytes(payload))
-                if table.num_columns:  # a mark carries nothing but progress
-                    late += operator.process(table)
-                said.append(progress)
-        for progress in said:
-            watermark.saw(progress.oldest, progress.newest)
-            for origin, time in progress.promises:
-                watermark.promised(time, origin)
-        final = self._ended({origin for progress in said for origin in progress.final})
-        answers = [a for a in _answers(operator, watermark, said, final) if a.num_rows]
-        pending.put(PROGRESS, watermark.to_bytes())
-        # Drawn by lot, so that the state of a batch that failed is never taken for that of the one that took its place.
-        new = secrets.randbelow(2**62) + 1
-        self._save(pending, copy, version, new)
-        self._version.update((new,))
-        _CACHE[self._place(bucket)] = (new, operator, watermark, pending)
-        if answers:
-            yield to_wire(pa.concat_tables(answers), self._outlet.answers)
-        mark = stage_mark(bucket, self._promises(operator), watermark.newest, final)
-        said_now = pa.table({LATE_COLUMN: pa.array([late], pa.int64()), MARK: pa.array([mark])})
-        yield to_wire(said_now, self._outlet.answers)
+        from millstream.spark.bucket_run import BucketRun
+
+        outlet: Outlet = cloudpickle.loads(self._packed)
+        payloads = (bytes(payload) for frame in rows for payload in frame["payload"])
+        return BucketRun(outlet, int(key[0]), self._blobs, self._version).run(payloads)
 
     def close(self) -> None:
         """Spark calls this after the last bucket."""
-
-    def _ended(self, final: set[int | None]) -> bool:
-        """Whether the input has ended, as far as it is known: the source, or all buckets of the stage before."""
-        return len(final) >= max(self._outlet.origins, 1)
-
-    def _promises(self, operator: Operator) -> dict[str, int]:
-        promise = operator.promise
-        return {} if promise is None else {name: promise - lag for name, lag in self._outlet.promises}
-
-    def _place(self, bucket: int) -> tuple[str, int, int]:
-        return (self._outlet.query, self._outlet.number, bucket)
-
-    def _load(self, bucket: int, version: int, copy: LocalCopy) -> tuple[Operator, LowWatermark, PendingBlobs]:
-        """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
-        # Taken out until the batch is done: an operator that was left in the middle of one must not be used again.
-        cached = _CACHE.pop(self._place(bucket), None)
-        if cached and cached[0] == version:
-            return cached[1:]
-        pending = PendingBlobs(self._stored(version, copy) if version else {})
-        watermark = LowWatermark(self._outlet.slack, self._outlet.origins)
-        watermark.restore(pending.get(PROGRESS))
-        return self._outlet.make(pending), watermark, pending
-
-    def _stored(self, version: int, copy: LocalCopy) -> Mapping[str, bytes | pa.Buffer]:
-        copied = copy.load(version)
-        if copied is not None:
-            return copied
-        stored = {str(k[0]): bytes(v[0]) for k, v in self._blobs.iterator()}
-        copy.fill(version, stored)
-        return stored
-
-    def _save(self, pending: PendingBlobs, copy: LocalCopy, old: int, new: int) -> None:
-        for name in pending.deletes:
-            self._blobs.removeKey((name,))
-        for name, blob in pending.puts.items():
-            self._blobs.updateValue((name,), (blob,))
-        copy.save(old, new, pending.puts, pending.deletes)
-        pending.settle()
-
-
-def _answers(operator: Operator, watermark: LowWatermark, said: Sequence[Progress], final: bool) -> Iterator[pa.Table]:
-    """What the operator answers to the progress of a batch."""
-    for progress in said:
-        for promise in progress.groups.to_pylist() if progress.groups is not None else ():
-            group = tuple((name, promise[name]) for name in promise[NAMES])
-            yield from operator.punctuate(Punctuation(promise[TIME], group=group))
-    if watermark.time is not None:
-        yield from operator.punctuate(Punctuation(watermark.time, oldest=watermark.oldest))
-    if final:
-        yield from operator.punctuate(Punctuation(watermark.newest or 0, final=True, oldest=watermark.oldest))
-    if any(progress.ticks for progress in said):
-        yield from operator.tick()
-    yield from operator.end_batch()

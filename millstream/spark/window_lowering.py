@@ -32,6 +32,7 @@ from millstream.operators.session_windows import SessionWindows
 from millstream.operators.slide_by_tuple import SlideByTupleWindows
 from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, TableScan, WindowAggregate
 from millstream.plan.trace import steps, trace
+from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
 from millstream.spark.control import marks_of
@@ -41,7 +42,7 @@ from millstream.spark.ingress import Inlet, control_marks, ingress
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
-from millstream.spark.stage import LATE_COLUMN, Outlet, Stage
+from millstream.spark.stage import Stage
 from millstream.spark.wire import from_wire, wire_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
@@ -74,7 +75,7 @@ def lower_window(node: WindowAggregate, frame: DataFrame, host: Host, marked: bo
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
     origin = _origin(node.below, node.windowed.time, host)
     inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, _key_sources(node))
-    answers = _answers(work)
+    answers = _answers(work, node.gives)
     staged = _staged(node, frame, columns, inlet, origin, make, answers, _window_promises(work), host)
     return _given(staged, answers, marked)
 
@@ -124,13 +125,14 @@ def _staged(
         packets = packets.union(_control(host).mapInArrow(control_marks(inlet.buckets), PACKET_SCHEMA))
     number = sum(isinstance(step, WindowAggregate | OverAggregate) for step in steps(node))
     query = host.place.id if host.place else ""
-    given = pa.schema([*answers, pa.field(LATE_COLUMN, pa.int64()), pa.field(MARK, pa.string())])
+    given = answers.append(pa.field(MARK, pa.string()))
     stage = Stage(Outlet(query, number, given, make, origin.slack, origin.origins, promises))
     staged = packets.groupBy("bucket").transformWithStateInPandas(stage, wire_schema(given), "append", "none")
     source = _source(node)
     if isinstance(source, Stream):
         name = f"{LATE}{source.name}" if not origin.origins else f"{LATE}{source.name}.{number}"
-        staged = staged.observe(name, F.sum(LATE_COLUMN).alias("late"))
+        late = F.when(F.col(MARK).isNotNull(), F.get_json_object(MARK, "$.late").cast("bigint"))
+        staged = staged.observe(name, F.sum(late).alias("late"))
     return staged
 
 
@@ -221,10 +223,12 @@ def _typed(keys: Sequence[Item]) -> tuple[tuple[str, pa.DataType], ...]:
     return tuple(typed)
 
 
-def _answers(work: Grouped) -> pa.Schema:
+def _answers(work: Grouped, gives: frozenset[str] | None) -> pa.Schema:
+    """The columns that cross to Spark: those that anything above reads."""
     keys = [pa.field(name, type_) for name, type_ in work.keys]
     emitted = [pa.field(EMITTED, pa.string())] if work.emit else []
-    return pa.schema([*keys, *work.results, pa.field(START, STAMP), pa.field(END, STAMP), *emitted])
+    fields = [*keys, *work.results, pa.field(START, STAMP), pa.field(END, STAMP), *emitted]
+    return pa.schema([field for field in fields if gives is None or field.name in gives])
 
 
 # -- progress ----------------------------------------------------------------------------------------------

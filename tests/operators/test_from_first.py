@@ -59,11 +59,13 @@ def test_tuples_wait_until_the_origin_is_certain_and_older_ones_are_late() -> No
     assert operator.process(table([(7, "a", 1, True), (9, "a", 1, True)])) == 0
     assert list(operator.punctuate(Punctuation(6, oldest=7))) == []
     assert operator.promise is None
+    assert list(operator.end_batch()) == []
     operator = FromFirst(job, store)
     assert operator.process(table([(6, "a", 1, True), (25, "a", 1, True)])) == 0
     answers = [a for t in operator.punctuate(Punctuation(20, oldest=6)) for a in read(job, t)]
     assert answers == [((6, 16, "final", "a"), (3,))]
     assert operator.promise == 20
+    assert list(operator.end_batch()) == []
     operator = FromFirst(job, store)
     assert operator.process(table([(1, "a", 1, True), (5, "a", 1, True), (24, "a", 1, True)])) == 2
     answers = [a for t in operator.punctuate(Punctuation(25, final=True, oldest=1)) for a in read(job, t)]

@@ -99,6 +99,7 @@ def test_a_group_is_answered_early_and_only_once() -> None:
     (answer,) = operator.punctuate(Punctuation(10, group=(("k", "a"),)))
     assert read(job, answer) == [((0, 10, "final", "a"), (1,))]
     assert operator.promise is None
+    assert list(operator.end_batch()) == []
     operator = PanedAggregate(job, store)
     # A promise to a group that nobody has seen yet holds as well.
     assert list(operator.punctuate(Punctuation(10, group=(("k", None),)))) == []

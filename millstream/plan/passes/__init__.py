@@ -7,8 +7,9 @@ from collections.abc import Callable
 from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import Node
 from millstream.plan.passes.inline_relations import inline_relations
+from millstream.plan.passes.prune_answers import prune_answers
 
-PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (inline_relations,)
+PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (inline_relations, prune_answers)
 
 
 def apply_passes(plan: Node, catalog: Catalog) -> Node:
