@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.types as pt
 
 from millstream.aggregates.contract import Aggregate, State, put, take
+from millstream.aggregates.evaluation import over_frames
 from millstream.operators.codes import Numbers
 from millstream.windows.tuples import spread
 
-Evaluation = Literal["prefix sums", "merge tree", "recomputation"]
 MOST_PAIRS = 1_000_000
 """So many pairs of frame and tuple are looked at together where frames are recomputed."""
 
 Bools = npt.NDArray[np.bool_]
-
-
-def evaluation(aggregate: Aggregate) -> Evaluation:
-    """How the states of frames are found.
-
-    Prefix sums where states can be subtracted exactly: a frame costs the same whatever its length. Else a tree of
-    merged blocks: a frame costs the logarithm of its length. States that grow with what they have seen gain nothing
-    from being merged, so that such frames are computed one by one.
-    """
-    if aggregate.additive:
-        return "prefix sums"
-    kinds = zip(aggregate.components, aggregate.zero(0), strict=True)
-    grows = any(state.dtype == object and (pt.is_nested(kind) or pt.is_binary(kind)) for kind, state in kinds)
-    return "recomputation" if grows else "merge tree"
 
 
 def frame_states(
@@ -58,7 +42,7 @@ def frame_states(
         first, last = before[first], before[np.maximum(last + 1, first)] - 1
         arguments, times = [a.filter(pa.array(counts)) for a in arguments], times[counts]
     last = np.maximum(last, first - 1)
-    if evaluation(aggregate) == "recomputation":
+    if over_frames(aggregate) == "recomputation":
         parts = [_recomputed(aggregate, arguments, times, first[p], last[p]) for p in _pieces(first, last)]
         return tuple(np.concatenate(c) for c in zip(aggregate.zero(0), *parts, strict=True))
     size = len(times)
@@ -81,7 +65,7 @@ def frame_answers(
 
     States that grow are finished piece by piece, so that never all of them are there at once.
     """
-    whole = evaluation(aggregate) != "recomputation"
+    whole = over_frames(aggregate) != "recomputation"
     answers = []
     for piece in [slice(None)] if whole else _pieces(first, last):
         state = frame_states(aggregate, arguments, times, first[piece], last[piece], counts)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from millstream.aggregates.contract import Aggregate, State
-from millstream.aggregates.evaluation import by_remove
+from millstream.aggregates.evaluation import over_panes
 from millstream.operators.grouped import Call
 from millstream.operators.pane_states import Pane, merged
 from millstream.operators.running_total import RunningTotal
@@ -52,4 +52,6 @@ class WindowTotals:
 
 
 def _queue(aggregate: Aggregate) -> RunningTotal | TwoStacks[State]:
-    return RunningTotal(aggregate) if by_remove(aggregate) else TwoStacks(partial(merged, aggregate))
+    return (
+        RunningTotal(aggregate) if over_panes(aggregate) == "running total" else TwoStacks(partial(merged, aggregate))
+    )

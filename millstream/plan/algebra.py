@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -26,6 +26,11 @@ class Node:
     def label(self) -> str:
         """One line of EXPLAIN."""
         raise NotImplementedError
+
+    @property
+    def remembers(self) -> str:
+        """What it keeps from one batch to the next, in words, whatever way it is computed; empty if nothing."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ class LateScan(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Scan late tuples of {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
+
+    @property
+    def remembers(self) -> str:
+        """The low-watermark of the stream."""
+        return self.label()
 
 
 @dataclass(frozen=True)
@@ -143,8 +153,16 @@ class WindowAggregate(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
+        calls = (f"{_call(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls)
+        return self._described(calls)
+
+    @property
+    def remembers(self) -> str:
+        """The states of its calls."""
+        return self._described(_call(c) for c in self.windowed.calls)
+
+    def _described(self, calls: Iterable[str]) -> str:
         work = self.windowed
-        calls = ", ".join(f"{_call(c)} ({evaluation(c.aggregate, work.window)})" for c in work.calls) or "groups"
         keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
         parts = [f"{shape(work.window)} along {work.time or ARRIVAL}"]
         if work.partition:
@@ -155,7 +173,7 @@ class WindowAggregate(Node):
             parts.append(f"panes of {length(work.window.pane)}")
         if work.emit is not None:
             parts.append(emission(work.emit))
-        return f"WindowAggregate {calls}{keys}, {', '.join(parts)}"
+        return f"WindowAggregate {', '.join(calls) or 'groups'}{keys}, {', '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -167,10 +185,19 @@ class OverAggregate(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        work = self.framed
         calls = (
-            f"{_call(c.call)} OVER {shape(c.window)} ({evaluation(c.call.aggregate, c.window)})" for c in work.calls
+            f"{_call(c.call)} OVER {shape(c.window)} ({evaluation(c.call.aggregate, c.window)})"
+            for c in self.framed.calls
         )
+        return self._described(calls)
+
+    @property
+    def remembers(self) -> str:
+        """The tuples that its frames reach."""
+        return self._described(f"{_call(c.call)} OVER {shape(c.window)}" for c in self.framed.calls)
+
+    def _described(self, calls: Iterable[str]) -> str:
+        work = self.framed
         keys = f" per {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
         return f"OverAggregate {', '.join(calls)}{keys} along {work.time or ARRIVAL}"
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow.types as pt
-
 from millstream.aggregates.contract import Aggregate
-from millstream.aggregates.evaluation import by_remove
+from millstream.aggregates.evaluation import over_frames, over_panes
 from millstream.windows.contract import Window
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
@@ -29,15 +27,7 @@ def evaluation(aggregate: Aggregate, window: Window[Any]) -> str:
     if isinstance(window, Landmark):
         return "running total"  # nothing ever leaves, so there is nothing to remove
     if isinstance(window, Paned):
-        return "running total" if by_remove(aggregate) else "two stacks"
+        return over_panes(aggregate)
     if isinstance(window, Session):
         return "merged fragments"
-    if getattr(aggregate, "additive", False):
-        return "prefix sums"
-    return "recomputation" if _grows(aggregate) else "merge tree"
-
-
-def _grows(aggregate: Aggregate) -> bool:
-    """Whether states grow with what they have seen, so that merging them spares nothing."""
-    components = zip(aggregate.components, aggregate.zero(0), strict=True)
-    return any(state.dtype == object and (pt.is_nested(kind) or pt.is_binary(kind)) for kind, state in components)
+    return over_frames(aggregate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from millstream.catalog.intervals import spoken
@@ -27,12 +27,12 @@ def shape(window: Window[Any]) -> str:
     ('RANGE 10 seconds, SLIDE 2 seconds', 'RANGE 10 rows, SLIDE 5 rows', 'ROWS UNBOUNDED PRECEDING')
     """
     match window:
-        case Sliding(range=range_, slide=slide):
-            return f"RANGE {length(range_)}, SLIDE {length(slide)}"
-        case Cumulate(step=step, size=size):
-            return f"CUMULATE step {length(step)}, size {length(size)}"
-        case Landmark(slide=slide):
-            return f"RANGE ALL, SLIDE {length(slide)}"
+        case Sliding(range=range_, slide=slide, origin=origin):
+            return f"RANGE {length(range_)}, SLIDE {length(slide)}{_from(origin)}"
+        case Cumulate(step=step, size=size, origin=origin):
+            return f"CUMULATE step {length(step)}, size {length(size)}{_from(origin)}"
+        case Landmark(slide=slide, origin=origin):
+            return f"RANGE ALL, SLIDE {length(slide)}{_from(origin)}"
         case Rows(range=range_, slide=slide):
             return f"RANGE {_rows(range_)}, SLIDE {_rows(slide)}"
         case SlideByTuple(range=range_, every=every, order=order):
@@ -63,6 +63,11 @@ def emission(emit: Emit) -> str:
 def length(micros: int) -> str:
     """A length of time in words."""
     return spoken(timedelta(microseconds=micros))
+
+
+def _from(origin: int) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=origin)
+    return f", ORIGIN '{moment.replace(tzinfo=None).isoformat()}'" if origin else ""
 
 
 def _rows(count: int) -> str:

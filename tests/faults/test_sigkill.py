@@ -23,6 +23,7 @@ FILES, ROWS = 40, 200
 SCRIPT = """
 CREATE STREAM s (id INT, note STRING, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS
   SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);
+CREATE STREAM keyed AS SELECT id, id % 7 AS k, ts FROM s;
 CREATE SINK folder TO 'csv:out/folder';
 CREATE SINK single TO 'csv:out/single.csv';
 CREATE SINK columns TO 'parquet:out/columns';
@@ -33,7 +34,19 @@ CREATE SINK windows TO 'csv:out/windows';
 INSERT INTO windows
   SELECT id % 3 AS k, window_start, count(*) [RANGE 5 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, sum(id) AS total, max(note)
     AS note FROM s GROUP BY id % 3;
+CREATE SINK sessions TO 'csv:out/sessions';
+INSERT INTO sessions
+  SELECT k, window_start, window_end, count(*) AS n FROM SESSION(TABLE keyed PARTITION BY k, DESCRIPTOR(ts),
+    INTERVAL '300' MILLISECOND) GROUP BY k;
+CREATE SINK frames TO 'csv:out/frames';
+INSERT INTO frames SELECT id, sum(id) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS total,
+    max(id) OVER (ORDER BY ts RANGE 1 SECOND PRECEDING) AS high FROM keyed;
+CREATE SINK stages TO 'csv:out/stages';
+INSERT INTO stages SELECT max(n) [RANGE 4 SECONDS, WA window_end] AS busiest, count(*) AS answers, window_end FROM
+    (SELECT k, window_end, count(*) [RANGE 1 SECOND, WA ts] AS n FROM keyed GROUP BY k);
 """
+KINDS = ("sessions", "frames", "stages")
+KILLS = 5
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
@@ -48,26 +61,24 @@ def published(folder: Path) -> int:
 def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for file in range(FILES):
-        lines = [f"{file * ROWS + i},note {i},{stamp(file, i)}" for i in range(ROWS)]
+        rows = [f"{file * ROWS + i},note {i},{stamp(file, i)}" for i in range(ROWS)]
         path = tmp_path / "in" / f"{file:03d}.csv"
-        path.write_text("id,note,ts\n" + "\n".join(lines) + "\n")
+        path.write_text("id,note,ts\n" + "\n".join(rows) + "\n")
         os.utime(path, (1e9 + file, 1e9 + file))  # Spark takes files by age
     (tmp_path / "x.esl").write_text(SCRIPT)
     chance = random.Random(os.getpid())
-    for kill in range(3):
+    for kill in range(KILLS):
         before = published(tmp_path)
         process = start(tmp_path)
         deadline = time.monotonic() + 120
-        while published(tmp_path) < before + 2 and process.poll() is None and time.monotonic() < deadline:
+        while published(tmp_path) < before + 1 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 0.5))
         assert process.poll() is None, f"run {kill} ended before it could be killed"
         process.send_signal(signal.SIGKILL)  # the driver alone: the JVM must notice by itself
         process.wait()
     assert published(tmp_path) < FILES
-    last = start(tmp_path)
-    _, errors = last.communicate(timeout=240)
-    assert last.returncode == 0, errors.decode()
+    finish(tmp_path)
 
     wanted = Counter(range(FILES * ROWS))
     found: Counter[int] = Counter()
@@ -78,6 +89,27 @@ def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
     tables = [pq.read_table(f) for f in (tmp_path / "out" / "columns").glob("*.parquet")]
     assert Counter(i for t in tables for i in t["id"].to_pylist()) == wanted
     assert windows(tmp_path / "out" / "windows") == expected_windows(tmp_path / "in")
+
+    undisturbed = tmp_path / "undisturbed"
+    undisturbed.mkdir()
+    (undisturbed / "in").symlink_to(tmp_path / "in")
+    (undisturbed / "x.esl").write_text(SCRIPT)
+    finish(undisturbed)
+    for kind in KINDS:
+        calm = lines(undisturbed / "out" / kind)
+        assert len(calm) > 5
+        assert lines(tmp_path / "out" / kind) == calm, kind
+
+
+def finish(folder: Path) -> None:
+    process = start(folder)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()
+
+
+def lines(folder: Path) -> Counter[str]:
+    """The rows of a folder of CSV files, each with a header."""
+    return Counter(line for file in folder.glob("*.csv") for line in file.read_text().splitlines()[1:])
 
 
 def stamp(file: int, row: int) -> str:

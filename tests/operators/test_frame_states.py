@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate, State, take
+from millstream.aggregates.evaluation import over_frames
 from millstream.aggregates.registry import BUILT_IN
 from millstream.operators import frame_states as module
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.frame_states import evaluation, frame_answers, frame_states
+from millstream.operators.frame_states import frame_answers, frame_states
 from millstream.operators.merge_runs import merge_runs
 from millstream.operators.totals import Totals
 from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
@@ -97,7 +98,7 @@ def test_frames_are_recomputed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_how_aggregates_are_evaluated() -> None:
     def how(name: str, *kinds: pa.DataType) -> str:
-        return evaluation(next(cls for cls in BUILT_IN if cls.name == name)(kinds))
+        return over_frames(next(cls for cls in BUILT_IN if cls.name == name)(kinds))
 
     assert {
         how("count_star"),

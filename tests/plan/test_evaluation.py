@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.evaluation import over_frames
 from millstream.aggregates.registry import BUILT_IN
-from millstream.operators import frame_states
 from millstream.plan.evaluation import evaluation
 from millstream.windows import Landmark, OverRange, OverRows, Rows, Session, SlideByTuple
 
@@ -22,7 +22,7 @@ def instance(cls: type[Aggregate]) -> Aggregate:
 def test_windows_of_tuples(cls: type[Aggregate]) -> None:
     aggregate = instance(cls)
     for window in (OverRange(5), OverRows(5), Rows(5, 5), SlideByTuple(5)):
-        assert evaluation(aggregate, window) == frame_states.evaluation(aggregate)
+        assert evaluation(aggregate, window) == over_frames(aggregate)
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
