@@ -18,6 +18,7 @@ from millstream.errors import (
 )
 
 if TYPE_CHECKING:
+    from millstream.language.declare_aggregate import aggregate
     from millstream.mill import Answer, Mill, RunningQuery, connect
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "TypeMismatch",
     "UnknownName",
     "__version__",
+    "aggregate",
     "connect",
 ]
 
@@ -47,5 +49,9 @@ def __getattr__(name: str) -> Any:
         import millstream.mill
 
         return getattr(millstream.mill, name)
+    if name == "aggregate":
+        from millstream.language.declare_aggregate import aggregate
+
+        return aggregate
     message = f"module 'millstream' has no attribute '{name}'"
     raise AttributeError(message)

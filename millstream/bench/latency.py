@@ -55,6 +55,7 @@ class Latencies:
     shape: Shape
     seconds: tuple[float, ...]
     after_end: tuple[float, ...]
+    from_batch: tuple[float, ...]
     batches: int
     batch_millis: Mapping[str, float]
 
@@ -67,6 +68,7 @@ class Latencies:
             "median_s": round(statistics.median(self.seconds), 3),
             "p95_s": round(quantile(self.seconds, 0.95), 3),
             "max_s": round(max(self.seconds), 3),
+            "median_from_batch_s": round(statistics.median(self.from_batch), 3),
             "median_after_window_end_s": round(statistics.median(self.after_end), 3),
             "batches": self.batches,
             "median_batch_ms": dict(self.batch_millis),
@@ -184,15 +186,18 @@ def _account(
     for end, at in sorted(seen.items()):
         covering = bisect.bisect_left(newest, end + shape.slack * 1000)
         if end >= first * 1e6 and covering < len(files):
-            measured.append((at - files[covering]["handed"] / 1e6, at - end / 1e6))
+            # The batch that carried the time stamp is the last one that had begun when the result could be read.
+            begun = max((b for b, _ in batches if b <= at), default=at)
+            measured.append((at - files[covering]["handed"] / 1e6, at - end / 1e6, at - begun))
     if not measured:
         raise RunError("bench latency saw no result after its warm-up\nhelp: give it more --seconds")
     late = [millis for begun, millis in batches if begun >= first]
     names = sorted({name for batch in late for name in batch})
     return Latencies(
         shape,
-        tuple(a for a, _ in measured),
-        tuple(b for _, b in measured),
+        tuple(handed for handed, _, _ in measured),
+        tuple(ended for _, ended, _ in measured),
+        tuple(begun for _, _, begun in measured),
         len(late),
         {name: statistics.median(batch.get(name, 0) for batch in late) for name in names},
     )

@@ -9,26 +9,32 @@ from millstream.catalog.address import Address
 from millstream.catalog.definitions import (
     Definition,
     DerivedStream,
+    PythonAggregate,
     Query,
     Relation,
     Sink,
     Stream,
     Table,
+    UserAggregate,
 )
 
-D = TypeVar("D", Stream, DerivedStream, Table, Sink, Query)
+D = TypeVar("D", Stream, DerivedStream, Table, Sink, Query, UserAggregate, PythonAggregate)
 
 STDOUT = Sink("stdout", Address("console", ""))
 """The sink that is always there."""
 
 
 class Catalog:
-    """Streams and tables share one space of names; sinks and queries have one each. Case does not matter."""
+    """Streams and tables share one space of names; sinks and queries have one each. Case does not matter.
+
+    Base aggregates have a space of names, and window aggregates another.
+    """
 
     def __init__(self) -> None:
         self._relations: dict[str, Relation] = {}
         self._sinks: dict[str, Sink] = {STDOUT.name: STDOUT}
         self._queries: dict[str, Query] = {}
+        self._aggregates: dict[bool, dict[str, UserAggregate | PythonAggregate]] = {False: {}, True: {}}
 
     def add(self, definition: Definition) -> None:
         """Put a definition under its name, which must be free (see `find`)."""
@@ -51,6 +57,10 @@ class Catalog:
         """The query of that name."""
         return self._queries.get(name.lower())
 
+    def aggregate(self, name: str, window: bool = False) -> UserAggregate | PythonAggregate | None:
+        """The base or the window version of a user-defined aggregate."""
+        return self._aggregates[window].get(name.lower())
+
     def find(self, definition: Definition) -> Definition | None:
         """What already has the name that this definition wants."""
         return self._space(definition).get(definition.name.lower())
@@ -69,10 +79,14 @@ class Catalog:
         name = definition.name.lower()
         if isinstance(definition, Sink):
             return tuple(q.name for q in self._queries.values() if q.sink and q.sink.lower() == name)
+        if isinstance(definition, UserAggregate | PythonAggregate):
+            return ()
         readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())
         return tuple(d.name for d in readers if (d.select.reads or "").lower() == name)
 
     def _space(self, definition: Definition) -> dict[str, Definition]:
+        if isinstance(definition, UserAggregate | PythonAggregate):
+            return self._aggregates[definition.window]  # type: ignore[return-value]
         spaces = {Sink: self._sinks, Query: self._queries}
         return spaces.get(type(definition), self._relations)  # type: ignore[return-value]
 
@@ -80,3 +94,5 @@ class Catalog:
         yield from self._relations.values()
         yield from self._sinks.values()
         yield from self._queries.values()
+        for versions in self._aggregates.values():
+            yield from versions.values()

@@ -1,4 +1,4 @@
-"""What the catalog holds: one frozen definition per stream, table, sink and query."""
+"""What the catalog holds: one frozen definition per stream, table, sink, query and aggregate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.user.body import Body
 from millstream.catalog.address import Address
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
@@ -53,18 +54,26 @@ class Item:
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One aggregate of a windowed SELECT: its algebra and what it reads; its answer is the column `name`."""
+    """One aggregate of a windowed SELECT: its algebra and what it reads; its answer is the column `name`.
+
+    A user-defined aggregate answers with lists of rows, which become rows of the result; `rows` are their columns.
+    """
 
     name: str
     aggregate: Aggregate
     arguments: tuple[exp.Expression, ...]
     condition: exp.Expression | None
     text: str
+    rows: Schema | None = None
 
     @property
-    def type(self) -> SqlType:
-        """The type of its answers."""
-        return to_sql(self.aggregate.result)
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that can be read above: the answer, or those of its rows."""
+        if self.rows is None:
+            return (Column(self.name, to_sql(self.aggregate.result)),)
+        if len(self.rows) == 1:
+            return (Column(self.name, self.rows[0].type),)
+        return tuple(Column(f"{self.name}_{i}", column.type) for i, column in enumerate(self.rows))
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,12 @@ class Select:
     def schema(self) -> Schema:
         """The columns that it gives."""
         return Schema(i.column for i in self.items)
+
+    @property
+    def unnested(self) -> tuple[AggregateCall, ...]:
+        """The calls whose answers are lists of rows."""
+        calls = [*(self.windowed.calls if self.windowed else ()), *(c.call for f in self.framed for c in f.calls)]
+        return tuple(call for call in calls if call.rows is not None)
 
     @property
     def reads(self) -> str | None:
@@ -218,5 +233,36 @@ class Query:
     text: str
 
 
+@dataclass(frozen=True)
+class UserAggregate:
+    """An aggregate that a user has written in SQL. A base and a window version of one name are two of them."""
+
+    name: str
+    parameters: Schema
+    result: Schema
+    body: Body
+    window: bool
+    algebraic: bool
+    text: str
+
+    @property
+    def blocking(self) -> bool:
+        """Whether it answers only at the end of its input: TERMINATE returns something."""
+        return self.body.blocking
+
+
+@dataclass(frozen=True)
+class PythonAggregate:
+    """An aggregate that is a class of Python; `place` is 'module:Class'."""
+
+    name: str
+    parameters: Schema
+    result: Schema
+    place: str
+    window: bool
+    algebraic: bool
+    text: str
+
+
 Relation = Stream | DerivedStream | Table
-Definition = Relation | Sink | Query
+Definition = Relation | Sink | Query | UserAggregate | PythonAggregate

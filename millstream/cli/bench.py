@@ -124,6 +124,7 @@ def _latency(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{found['windows']} windows at {found['rate']:,} rows/s")
     print(f"latency: median {found['median_s']} s, 95 % within {found['p95_s']} s, at most {found['max_s']} s")
+    print(f"from the start of the batch that carried the time stamp: median {found['median_from_batch_s']} s")
     print(f"after the end of the window: median {found['median_after_window_end_s']} s")
     parts = ", ".join(f"{name} {millis:.0f} ms" for name, millis in found["median_batch_ms"].items())
     print(f"{found['batches']} batches, median: {parts}")

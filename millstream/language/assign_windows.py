@@ -20,7 +20,7 @@ def assigns(query: exp.Select, scope: Scope) -> bool:
     """Whether a SELECT over a table function only wants to know the windows of its tuples."""
     endless = () if scope.bounded else ("distinct",)
     grouped = any(query.args.get(key) for key in ("group", "having", *endless))
-    calls = (n for item in query.expressions for n in item.walk() if written_call(n))
+    calls = (n for item in query.expressions for n in item.walk() if written_call(n, scope))
     return scope.clause is not None and not grouped and not windows_of(query) and next(calls, None) is None
 
 

@@ -10,17 +10,22 @@ from millstream.catalog.definitions import (
     REJECTED_SCHEMA,
     Definition,
     DerivedStream,
+    PythonAggregate,
     Query,
     Relation,
     Select,
     Sink,
     Stream,
     Table,
+    UserAggregate,
 )
 from millstream.catalog.schema import Schema
 from millstream.catalog.settings import SETTINGS
 from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, suggest
+from millstream.language.aggregate_statements import CreateAggregate, CreatePythonAggregate, ExplainAggregate
+from millstream.language.bind_aggregate import bind_aggregate
 from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
+from millstream.language.bind_python_class import bind_python_class
 from millstream.language.binder import bind_query
 from millstream.language.statements import (
     CreateQuery,
@@ -43,10 +48,14 @@ from millstream.language.statements import (
 
 @dataclass(frozen=True)
 class Define:
-    """Put a stream, a table or a sink into the catalog; `known` if IF NOT EXISTS found it there."""
+    """Put a stream, a table, a sink or an aggregate into the catalog; `known` if IF NOT EXISTS found it there.
+
+    `warnings` are texts for the author of an aggregate.
+    """
 
     definition: Definition
     known: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,13 @@ class Plan:
     """Show how a SELECT would run."""
 
     select: Select
+
+
+@dataclass(frozen=True)
+class GeneratedCode:
+    """Show the Python that an aggregate becomes, in all its versions."""
+
+    definitions: tuple[UserAggregate | PythonAggregate, ...]
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,7 @@ class Assignment:
     value: str
 
 
-Bound = Define | Store | Start | Rows | Plan | Listing | Description | Removal | Assignment
+Bound = Define | Store | Start | Rows | Plan | GeneratedCode | Listing | Description | Removal | Assignment
 
 
 @singledispatch
@@ -224,6 +240,36 @@ def _explain(statement: Explain, catalog: Catalog) -> Bound:
 
 
 @bind.register
+def _create_aggregate(statement: CreateAggregate, catalog: Catalog) -> Bound:
+    definition, warnings = bind_aggregate(statement, catalog)
+    define = _define(definition, statement, statement.name, catalog, statement.if_not_exists)
+    return Define(definition, define.known, warnings)
+
+
+@bind.register
+def _create_python_aggregate(statement: CreatePythonAggregate, catalog: Catalog) -> Bound:
+    definition, warnings = bind_python_class(statement)
+    define = _define(definition, statement, statement.name, catalog, statement.if_not_exists)
+    return Define(definition, define.known, warnings)
+
+
+@bind.register
+def _explain_aggregate(statement: ExplainAggregate, catalog: Catalog) -> Bound:
+    versions = (catalog.aggregate(statement.name.text, window=window) for window in (False, True))
+    found = tuple(v for v in versions if v is not None)
+    if not found:
+        known = [d.name for d in catalog if isinstance(d, UserAggregate | PythonAggregate)]
+        raise UnknownName(
+            f"no aggregate '{statement.name}'",
+            statement.text,
+            statement.name.span,
+            clause="EXPLAIN AGGREGATE",
+            hint=suggest(statement.name.text, known) or "create it first: CREATE AGGREGATE ...",
+        )
+    return GeneratedCode(found)
+
+
+@bind.register
 def _show(statement: Show, catalog: Catalog) -> Bound:
     return Listing(statement.what)
 
@@ -231,9 +277,11 @@ def _show(statement: Show, catalog: Catalog) -> Bound:
 @bind.register
 def _describe(statement: Describe, catalog: Catalog) -> Bound:
     name, _, side = statement.name.text.partition(".")
-    found = catalog.relation(name) or catalog.query(name) or catalog.sink(name)
+    found = catalog.relation(name) or catalog.query(name) or catalog.sink(name) or catalog.aggregate(name)
+    found = found or catalog.aggregate(name, window=True)
     if found is not None and not side:
         schema = found.select.schema if isinstance(found, Query) else getattr(found, "schema", Schema())
+        schema = found.parameters if isinstance(found, UserAggregate | PythonAggregate) else schema
         return Description(found.name, found, schema)
     if isinstance(found, Stream) and side.upper() == "REJECTED":
         return Description(f"{found.name}.REJECTED", found, REJECTED_SCHEMA)
@@ -258,6 +306,10 @@ def _drop(statement: Drop, catalog: Catalog) -> Bound:
             found = catalog.query(name)
         case "SINK":
             found = catalog.sink(name)
+        case "AGGREGATE":
+            found = catalog.aggregate(name) or catalog.aggregate(name, window=True)
+        case "WINDOW AGGREGATE":
+            found = catalog.aggregate(name, window=True)
         case _:
             wanted: tuple[type[Relation], ...] = (Table,) if statement.kind == "TABLE" else (Stream, DerivedStream)
             relation = catalog.relation(name)
@@ -324,9 +376,11 @@ def _define(definition: Definition, statement: Statement, name: Name, catalog: C
 
 
 def _taken(taken: Definition, statement: Statement, name: Name) -> NameTaken:
-    kind = {Stream: "stream", DerivedStream: "stream", Table: "table", Sink: "sink", Query: "query"}[type(taken)]
+    kind = {Stream: "stream", DerivedStream: "stream", Table: "table", Sink: "sink", Query: "query"}.get(
+        type(taken), "window aggregate" if getattr(taken, "window", False) else "aggregate"
+    )
     return NameTaken(
-        f"there is already a {kind} '{taken.name}'",
+        f"there is already {'an' if kind == 'aggregate' else 'a'} {kind} '{taken.name}'",
         statement.text,
         name.span,
         clause="CREATE",

@@ -12,13 +12,15 @@ from millstream.aggregates import registry
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.steered import Steered
 from millstream.aggregates.string_agg import StringAgg
+from millstream.aggregates.user.sql_aggregate import SqlAggregate, Versions
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, suggest
 from millstream.language import functions
+from millstream.language.bind_python_calls import bind_python_call
 from millstream.language.expressions import bind_expression, bind_predicate
-from millstream.language.scope import Scope
+from millstream.language.scope import NOTHING, Scope
 from millstream.language.spans import span_of
 from millstream.language.written import written
 
@@ -33,19 +35,21 @@ class WrittenCall:
     respects_nulls: bool = False
 
 
-def written_call(node: exp.Expression) -> WrittenCall | None:
-    """The call of an aggregate that a node is, None if it is none."""
+def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | None:
+    """The call of an aggregate that a node is, built in or of a user whom the scope knows, None if it is none."""
     match node:
         case exp.Filter():
-            call = written_call(node.this)
+            call = written_call(node.this, scope)
             return call and replace(call, condition=node.expression.this)
         case exp.WithinGroup():
-            call = written_call(node.this)
+            call = written_call(node.this, scope)
             return call and replace(call, within=node.expression)
         case exp.IgnoreNulls() | exp.RespectNulls():
-            call = written_call(node.this)
+            call = written_call(node.this, scope)
             return call and replace(call, respects_nulls=isinstance(node, exp.RespectNulls))
-    return WrittenCall(node) if functions.is_aggregate(node) else None
+    users = functions.called(node) in scope.aggregates or functions.called(node) in scope.python
+    known = functions.is_aggregate(node) or users
+    return WrittenCall(node) if known else None
 
 
 def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> AggregateCall:
@@ -60,6 +64,10 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> Aggregat
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = list(arguments[0].expressions)
+    if function in scope.aggregates:
+        return bind_user_call(call, name, arguments, distinct, scope, text)
+    if function in scope.python:
+        return bind_python_call(call, name, arguments, distinct, scope, text)
     if function == "count" and not arguments:
         function = "count_star"
     found = registry.find(function, distinct)
@@ -88,6 +96,41 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> Aggregat
         arguments=tuple(e for e, _ in bound),
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(exp.WithinGroup(this=node.copy(), expression=call.within.copy()) if call.within else node),
+    )
+
+
+def bind_user_call(
+    call: WrittenCall, name: str, arguments: list[exp.Expression], distinct: bool, scope: Scope, text: str
+) -> AggregateCall:
+    """A call of a user-defined aggregate: the arguments get the types of its parameters."""
+    node = call.function
+    base, window = scope.aggregates[functions.called(node) or ""]
+    definition = base or window
+    assert definition is not None  # noqa: S101
+    if distinct or call.within is not None:
+        message = f"{definition.name} takes no {'DISTINCT' if distinct else 'WITHIN GROUP'}"
+        hint = "that is for aggregates that are built in"
+        raise EslSyntaxError(message, text, span_of(node), clause="SELECT", hint=hint)
+    wanted = definition.parameters
+    if len(arguments) != len(wanted):
+        message = (
+            f"{definition.name} takes {len(wanted)} argument{'' if len(wanted) == 1 else 's'}, not {len(arguments)}"
+        )
+        hint = f"{definition.name}({', '.join(f'{c.name} {type_name(c.type)}' for c in wanted)})"
+        raise TypeMismatch(message, text, span_of(node), clause="SELECT", hint=hint)
+    if definition.body.reads:
+        message = f"{definition.name} reads the table {definition.body.reads[0].name}, which cannot run on a stream yet"
+        hint = "keep what it needs in a table of its own"
+        raise NotYet(message, text, span_of(node), clause="SELECT", hint=hint)
+    bound = [bind_expression(a, scope, text, "SELECT")[0] for a in arguments]
+    condition = call.condition
+    return AggregateCall(
+        name=name,
+        aggregate=SqlAggregate(Versions(base.body if base else None, window.body if window else None)),
+        arguments=tuple(exp.Cast(this=e, to=column.type.copy()) for e, column in zip(bound, wanted, strict=True)),
+        condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
+        text=written(node),
+        rows=definition.result,
     )
 
 

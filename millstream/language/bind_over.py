@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.aggregates import registry
+from millstream.aggregates.user.body import returns
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Framed, FramedCall, Item, Select
-from millstream.catalog.schema import Column, Schema, type_name
+from millstream.catalog.schema import Schema, type_name
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.language import functions
 from millstream.language.bind_bounded import bounded_clauses, refuse_unbounded
-from millstream.language.bind_calls import bind_call, same_call, written_call
+from millstream.language.bind_calls import WrittenCall, bind_call, same_call, written_call
 from millstream.language.bind_items import bind_items, default_name
+from millstream.language.bind_user_calls import columns_of_rows
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.nodes import EslWindow
 from millstream.language.over_clause import OverClause, named_windows, over_clause
@@ -25,7 +27,7 @@ from millstream.language.statements import Name
 from millstream.language.window_clause import clause_tokens, is_over
 from millstream.language.window_time import window_time
 from millstream.language.written import written
-from millstream.windows.over import OverRows
+from millstream.windows.over import OverRange, OverRows
 
 
 def overs_of(query: exp.Select) -> list[EslWindow]:
@@ -50,6 +52,7 @@ class _Frames:
     scope: Scope
     text: str
     named: dict[str, OverClause]
+    bare: OverClause | None = None
     groups: dict[tuple[object, ...], _Group] = field(default_factory=dict)
     clauses: list[OverClause] = field(default_factory=list)
 
@@ -61,7 +64,7 @@ class _Frames:
     @property
     def answers(self) -> Scope:
         """The columns of the source and the answers."""
-        columns = [Column(c.call.name, c.call.type) for c in self.calls]
+        columns = [column for c in self.calls for column in c.call.columns]
         return replace(self.scope, schema=Schema([*self.scope.schema, *columns]))
 
     def without_overs(self, node: exp.Expression) -> exp.Expression:
@@ -80,22 +83,30 @@ class _Frames:
             message = "an aggregate has a window in brackets beside one with OVER"
             hint = "give both OVER: an answer for every tuple and one for every window do not fit into one row"
             raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
-        if call := written_call(node):
+        if call := written_call(node, self.scope):
+            if self.bare is not None and functions.called(call.function) in self.scope.aggregates:
+                return exp.column(exp.to_identifier(self._bound(call, self.bare).call.name, quoted=True))
             called = functions.called(call.function)
             message, hint = f"{called} has no OVER, and another aggregate has one", "give it an OVER of its own"
             raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
         return node
 
     def _call(self, node: EslWindow) -> FramedCall:
-        call = written_call(node.this)
+        call = written_call(node.this, self.scope)
         if call is None:
             raise _no_aggregate(node, self.text)
-        clause = self._clause(node)
+        return self._bound(call, self._clause(node))
+
+    def _bound(self, call: WrittenCall, clause: OverClause) -> FramedCall:
         time = self._time(clause)
-        group = self._group(clause, time)
+        # User-defined aggregates go tuple by tuple: a step of their own.
+        group = self._group(clause, time, functions.called(call.function) in self.scope.aggregates)
         window = clause.window
         if isinstance(window, OverRows) and self.scope.latent:
             window = replace(window, order="row")
+        elif isinstance(window, OverRange) and window.active:
+            self._check_active(call, clause)
+            window = replace(window, stamp=time)
         bound = bind_call(call, f"__r{len(self.calls) + 1}", self.scope, self.text)
         for known in group.calls:
             if known.window == window and same_call(known.call, bound):
@@ -103,6 +114,16 @@ class _Frames:
         self.clauses.append(clause)
         group.calls.append(FramedCall(bound, window))
         return group.calls[-1]
+
+    def _check_active(self, call: WrittenCall, clause: OverClause) -> None:
+        """ACTIVE EXPIRATION is for aggregates that have something to say when a tuple leaves."""
+        name = functions.called(call.function) or ""
+        _, window = self.scope.aggregates.get(name, (None, None))
+        if window is None or not any(returns(action) for action in window.body.expire):
+            message = f"ACTIVE EXPIRATION asks what {name} returns when a tuple leaves, and it returns nothing then"
+            hint = "leave it out" if name not in self.scope.aggregates else "add INSERT INTO RETURN ... to its EXPIRE"
+            hint = hint if window or name not in self.scope.aggregates else f"CREATE WINDOW AGGREGATE {name} first"
+            raise Refused(message, self.text, clause.span, clause="OVER", hint=hint)
 
     def _clause(self, node: EslWindow) -> OverClause:
         tokens, span = clause_tokens(node)
@@ -131,7 +152,7 @@ class _Frames:
         message = f"streams are ordered by their time stamp, not by {written(order)}"
         return Refused(message, self.text, span_of(order), clause="OVER", hint=hint)
 
-    def _group(self, clause: OverClause, time: str | None) -> _Group:
+    def _group(self, clause: OverClause, time: str | None, user: bool) -> _Group:
         bound = [bind_expression(node, self.scope, self.text, "PARTITION BY") for node in clause.partition]
         for node, (_, type_) in zip(clause.partition, bound, strict=True):
             if to_arrow(type_) is None:
@@ -142,7 +163,7 @@ class _Frames:
                     clause="PARTITION BY",
                     hint="partition by a number, a text, a date or a time; CAST can make one of it",
                 )
-        identity = (time, *(written(e).lower() for e, _ in bound))
+        identity = (user, time, *(written(e).lower() for e, _ in bound))
         if identity not in self.groups:
             number = sum(len(group.keys) for group in self.groups.values())
             keys = tuple(Item(f"__p{number + i}", e, t) for i, (e, t) in enumerate(bound))
@@ -150,14 +171,16 @@ class _Frames:
         return self.groups[identity]
 
 
-def bind_over(query: exp.Select, scope: Scope, text: str) -> Select:
-    """The bound form of a SELECT with OVER."""
-    _refuse(query, scope, text)
-    frames = _Frames(scope, text, named_windows(query, text))
-    nodes = [_named(node, frames, text) for node in query.expressions]
+def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | None = None) -> Select:
+    """The bound form of a SELECT with OVER, or with user-defined aggregates on a bare stream."""
+    if bare is None:
+        _refuse(query, scope, text)
+    frames = _Frames(scope, text, named_windows(query, text), bare)
+    nodes = [column for node in query.expressions for column in _named(node, frames, text)]
     order = query.args.get("order")
     for term in order.expressions if order else ():
         frames.without_overs(term)  # what it calls must be known before the columns are settled
+    _check_alone(frames, text)
     _check_slides(frames, text)
     answers = frames.answers
     items = bind_items(nodes, answers, text, starred=scope)
@@ -183,24 +206,28 @@ def bind_over(query: exp.Select, scope: Scope, text: str) -> Select:
     )
 
 
-def _named(node: exp.Expression, frames: _Frames, text: str) -> exp.Expression:
-    """A column of the SELECT without OVER, under the name that it has with it."""
+def _named(node: exp.Expression, frames: _Frames, text: str) -> list[exp.Expression]:
+    """A column of the SELECT without OVER, under the name that it has with it; several if rows have several."""
     inner = node.this if isinstance(node, exp.Alias) else node
     replaced = frames.without_overs(inner)
+    if several := columns_of_rows(replaced, node, [c.call for c in frames.calls], text):
+        return [exp.Alias(this=read, alias=exp.to_identifier(column.name, quoted=True)) for column, read in several]
     if isinstance(node, exp.Alias):
-        return exp.Alias(this=replaced, alias=node.args["alias"])
-    if not inner.find(EslWindow):
-        return replaced
+        return [exp.Alias(this=replaced, alias=node.args["alias"])]
+    if replaced == inner:
+        return [replaced]
     name = default_name(inner.this if isinstance(inner, EslWindow) else inner, text)
-    return exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))
+    return [exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))]
 
 
 def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[Framed, ...]:
     """One step per partition; each passes on what later steps and the result need."""
     needed = _columns(results)
+    # Rows of several columns are taken apart at the end: until then they are one column.
+    needed |= {c.call.name for g in groups for c in g.calls if {k.name for k in c.call.columns} & needed}
     framed: list[Framed] = []
     for number, group in reversed(list(enumerate(groups))):
-        own = {c.call.name for c in group.calls}
+        own = {column.name for c in group.calls for column in c.call.columns} | {c.call.name for c in group.calls}
         earlier = [c.call.name for g in groups[:number] for c in g.calls]
         carried = tuple(name for name in (*scope.schema.names, *earlier) if name in needed)
         framed.append(Framed(group.keys, tuple(group.calls), group.time, carried))
@@ -212,6 +239,15 @@ def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: 
 
 def _columns(expressions: Iterable[exp.Expression]) -> set[str]:
     return {column.name for e in expressions for column in e.find_all(exp.Column)}
+
+
+def _check_alone(frames: _Frames, text: str) -> None:
+    """Beside an aggregate with ACTIVE EXPIRATION others would have no answer when a tuple leaves."""
+    active = [c for c in frames.clauses if isinstance(c.window, OverRange) and c.window.active]
+    if active and len(frames.clauses) > 1:
+        message = "with ACTIVE EXPIRATION an aggregate answers at moments of its own, when others have no answer"
+        hint = "let it be the only aggregate of the SELECT, and write another query for the others"
+        raise Refused(message, text, active[0].span, clause="OVER", hint=hint)
 
 
 def _check_slides(frames: _Frames, text: str) -> None:

@@ -14,6 +14,7 @@ from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, Unk
 from millstream.language.bind_bounded import bounded_clauses
 from millstream.language.bind_calls import WrittenCall, bind_call, same_call, written_call
 from millstream.language.bind_items import check_names
+from millstream.language.bind_user_calls import columns_of_rows
 from millstream.language.emit_clause import EMITTED, check_emission, emission
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.nodes import EslWindow
@@ -59,7 +60,9 @@ class _Grouping:
     def schema(self) -> Schema:
         """The columns that items and HAVING can use."""
         given = [Column(name, sql_type(type_)) for name, type_ in self.given.items()]
-        return Schema([*(i.column for _, i in self.keys), *(Column(c.name, c.type) for c in self.calls), *given])
+        return Schema(
+            [*(i.column for _, i in self.keys), *(column for c in self.calls for column in c.columns), *given]
+        )
 
 
 def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, text: str) -> Select:
@@ -85,6 +88,9 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
             message, hint = "* cannot be used with a window", "name the keys and the aggregates"
             raise EslSyntaxError(message, text, span_of(node) or clause.span, clause="SELECT", hint=hint)
         expression = _rewrite(inner, grouping)
+        if several := columns_of_rows(expression, node, grouping.calls, text):
+            items += [(column.name, read, inner) for column, read in several]
+            continue
         name = node.alias if isinstance(node, exp.Alias) else _default_name(inner)
         items.append((name, expression, inner))
     having = query.args.get("having")
@@ -203,7 +209,7 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
     """The expression over the columns that the window gives."""
     if is_aggregate_window(node):
         return _rewrite(node.this, grouping)
-    if call := written_call(node):
+    if call := written_call(node, grouping.scope):
         return _call(call, grouping)
     key = _as_key(node, grouping)
     if key is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
@@ -12,6 +14,8 @@ from millstream.language.bind_bounded import bounded_clauses, refuse_unbounded
 from millstream.language.bind_from import Ctes, From, not_esl
 from millstream.language.bind_items import bind_items
 from millstream.language.bind_over import bind_over, overs_of
+from millstream.language.bind_python_calls import python_aggregates, refuse_bare
+from millstream.language.bind_user_calls import bare_groups, user_versions
 from millstream.language.bind_windowed import bind_windowed, windows_of
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import Scope
@@ -62,6 +66,7 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         ctes = {**ctes, **{c.alias.lower(): c.this for c in with_.expressions}}
     _check_clauses(query, text)
     scope = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
+    scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog))
     if overs_of(query):
         return bind_over(query, scope, text)
     if named := query.args.get("windows"):
@@ -72,6 +77,9 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         return _plain(query, inner, text, assigned)
     if scope.clause is not None or windows_of(query):
         return bind_windowed(query, scope, scope.clause, text)
+    refuse_bare(query, scope, text)
+    if bare := bare_groups(query, scope, text):
+        return bind_over(query, scope, text, bare)
     return _plain(query, scope, text)
 
 

@@ -62,18 +62,29 @@ def over_clause(tokens: list[Token], span: Span, text: str) -> OverClause:
         )
     preceding = _frame(cursor, unit) if unit else UNBOUNDED
     slide = _slide(cursor, unit or "RANGE") if cursor.take("SLIDE") else None
-    if cursor.peek("ACTIVE", "EXPIRATION"):
-        raise NotYet(
-            "ACTIVE EXPIRATION is part of the language, but this version cannot run it yet",
-            text,
-            tokens_span(cursor.tokens[cursor.index : cursor.index + 2]),
-            clause="OVER",
-            hint="it comes with aggregates that users define; leave it out for built-in ones",
-        )
+    active = cursor.peek("ACTIVE", "EXPIRATION")
+    if active:
+        _active(cursor, unit, preceding, slide)
     if not cursor.at_end:
         cursor.fail("nothing more was expected in OVER", hint=_HINT)
-    window = OverRows(preceding, slide or 1) if unit == "ROWS" else OverRange(preceding, slide)
+    window = OverRows(preceding, slide or 1) if unit == "ROWS" else OverRange(preceding, slide, active=active)
     return OverClause(tuple(partition), order, window, span)
+
+
+def _active(cursor: Cursor, unit: str | None, preceding: int | None, slide: int | None) -> None:
+    """ACTIVE EXPIRATION, which only frames have that tuples leave as time goes by."""
+    span = tokens_span(cursor.tokens[cursor.index : cursor.index + 2])
+    cursor.expect("ACTIVE", "EXPIRATION")
+    reason = None
+    if unit == "ROWS":
+        reason = "a tuple leaves a frame of ROWS only when another comes, which has an answer already"
+    elif preceding is UNBOUNDED:
+        reason = "no tuple ever leaves a frame without a bound"
+    elif slide is not None:
+        reason = "SLIDE leaves answers out and ACTIVE EXPIRATION adds some: they do not go together"
+    if reason:
+        hint = "as in OVER (RANGE 5 SECONDS PRECEDING ACTIVE EXPIRATION)"
+        raise Refused(reason, cursor.text, span, clause="OVER", hint=hint)
 
 
 def _order(cursor: Cursor) -> exp.Expression:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from millstream.catalog.definitions import Select
+from millstream.catalog.definitions import PythonAggregate, Select, UserAggregate
 from millstream.catalog.schema import Schema, SqlType
 from millstream.language.window_clause import WindowClause
+
+UserVersions = tuple[UserAggregate | None, UserAggregate | None]
+"""The base and the window version of a user-defined aggregate; one of them may be missing."""
 
 
 @dataclass(frozen=True)
 class Scope:
     """The relation that a SELECT reads, under the name that the SELECT gives it.
 
-    `latent` tuples never had a time stamp; those that lost one are not latent.
+    `latent` tuples never had a time stamp; those that lost one are not latent. `aggregates` are those of users, by
+    their names in small letters, and `python` those that are classes.
     """
 
     name: str
@@ -24,6 +28,8 @@ class Scope:
     source: Select | str | None = None
     clause: WindowClause | None = None
     latent: bool = False
+    aggregates: Mapping[str, UserVersions] = field(default_factory=dict)
+    python: Mapping[str, PythonAggregate] = field(default_factory=dict)
 
     @property
     def types(self) -> Mapping[str, SqlType]:

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Definition, DerivedStream, Query, Sink, Stream, Table
+from millstream.catalog.definitions import (
+    Definition,
+    DerivedStream,
+    PythonAggregate,
+    Query,
+    Sink,
+    Stream,
+    Table,
+    UserAggregate,
+)
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema, type_name
 from millstream.catalog.settings import Settings
@@ -19,6 +28,8 @@ from millstream.mill.running import RunningQuery
 def kind_of(definition: Definition) -> str:
     """The word for a definition's kind."""
     names = {Stream: "stream", DerivedStream: "stream", Table: "table", Sink: "sink", Query: "query"}
+    if isinstance(definition, UserAggregate | PythonAggregate):
+        return "window aggregate" if definition.window else "aggregate"
     return names[type(definition)]
 
 
@@ -46,6 +57,19 @@ def headline(title: str, definition: Definition) -> str:
             return f"sink {title}, to {definition.address}"
         case Query():
             return f"query {title}, into {definition.sink or 'its own results'}: {' '.join(definition.text.split())}"
+        case UserAggregate() | PythonAggregate():
+            return f"{kind_of(definition)} {title} : {definition.result}, {_aggregate(definition)}"
+
+
+def _aggregate(definition: UserAggregate | PythonAggregate) -> str:
+    words = ["algebraic"] if definition.algebraic else []
+    if isinstance(definition, PythonAggregate):
+        words.append(f"in Python: {definition.place}")
+    elif definition.blocking:
+        words.append("blocking: it answers when its input or its window ends")
+    else:
+        words.append("non-blocking: it answers while its input comes")
+    return ", ".join(words)
 
 
 def columns(schema: Schema) -> pa.Table:
@@ -72,6 +96,13 @@ def listing(what: str, catalog: Catalog, settings: Settings, running: Mapping[st
             return table_of(["sink", "to"], [(s.name, str(s.address)) for s in catalog.all(Sink)])
         case "QUERIES":
             return table_of(["query", "state", "batches", "rows in", "rows out", "rejected", "text"], _queries(running))
+        case "AGGREGATES":
+            known: tuple[UserAggregate | PythonAggregate, ...]
+            known = (*catalog.all(UserAggregate), *catalog.all(PythonAggregate))
+            return table_of(
+                ["aggregate", "kind", "parameters", "result", "answers"],
+                [(a.name, kind_of(a), str(a.parameters), str(a.result), _aggregate(a)) for a in known],
+            )
         case "SETTINGS":
             return table_of(["setting", "value", "what it does"], list(settings.items()))
         case "FUNCTIONS":

@@ -20,9 +20,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from millstream.aggregates.user.compiled import compile_aggregate
+from millstream.aggregates.user.python_class import add_folder
 from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.catalog import STDOUT, Catalog
-from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table
+from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table, UserAggregate
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.catalog.settings import Settings
@@ -32,6 +34,7 @@ from millstream.language.bind import (
     Bound,
     Define,
     Description,
+    GeneratedCode,
     Listing,
     Plan,
     Removal,
@@ -40,6 +43,7 @@ from millstream.language.bind import (
     Store,
     bind,
 )
+from millstream.language.declare_aggregate import adopt
 from millstream.language.parser import statements
 from millstream.language.trial import pretend
 from millstream.mill import describe
@@ -48,7 +52,7 @@ from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
-from millstream.plan.algebra import LateScan, Node, OverAggregate, RejectedScan, Scan, WindowAggregate
+from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
@@ -60,6 +64,7 @@ from millstream.spark.paths import absolute
 from millstream.spark.progress import ProgressListener
 from millstream.spark.query import start
 from millstream.spark.session import open_session
+from millstream.spark.shipping import ship_classes
 from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_listener import TcpListener
 from millstream.spark.ticker import pace_of
@@ -112,6 +117,8 @@ class Mill:
         self._progress: ProgressListener | None = None
         self._opening = threading.Lock()
         self._closed = False
+        self._adopted = adopt(self.catalog, 0)
+        add_folder(str(self._base))
 
     # -- for users -----------------------------------------------------------------------------------------
 
@@ -127,6 +134,7 @@ class Mill:
         """
         if self._closed:
             raise MillstreamError("this connection is closed")
+        self._adopted = adopt(self.catalog, self._adopted)
         for statement in statements(text):
             bound = bind(statement, self.catalog)
             if base is not None and isinstance(bound, Define):
@@ -135,6 +143,7 @@ class Mill:
 
     def check(self, text: str) -> list[Bound]:
         """Parse and bind a text without doing anything; a mistake is raised as it would be on `execute`."""
+        self._adopted = adopt(self.catalog, self._adopted)
         trial = deepcopy(self.catalog)
         checked = []
         for statement in statements(text):
@@ -220,7 +229,8 @@ class Mill:
             return Answer(f"{definition.name} is already there")
         note = self._listen(definition) if isinstance(definition, Stream) else ""
         self.catalog.add(definition)
-        return Answer(f"created {describe.kind_of(definition)} {definition.name}{note}")
+        created = f"created {describe.kind_of(definition)} {definition.name}{note}"
+        return Answer("\n".join([created, *bound.warnings]))
 
     @_do.register
     def _store(self, bound: Store) -> Answer:
@@ -258,6 +268,13 @@ class Mill:
         return Answer("plan", text=self.explain(bound.select))
 
     @_do.register
+    def _generated_code(self, bound: GeneratedCode) -> Answer:
+        known = [
+            compile_aggregate(d.body).source if isinstance(d, UserAggregate) else d.text for d in bound.definitions
+        ]
+        return Answer("generated Python", text="\n\n".join(known))
+
+    @_do.register
     def _listing(self, bound: Listing) -> Answer:
         table = describe.listing(bound.what, self.catalog, self.settings, self._queries)
         return Answer(f"{table.num_rows} {bound.what.lower()}" if table.num_rows != 1 else "1 row", table=table)
@@ -292,6 +309,7 @@ class Mill:
         return apply_passes(build(select), catalog)
 
     def _host(self) -> Host:
+        ship_classes(self.catalog)
         return Host(self.spark, self._base, self.home.log_of)
 
     def _frame(self, select: Select) -> DataFrame:
@@ -383,8 +401,7 @@ def _anchored(definition: Definition, base: Path) -> Definition:
 
 def shape_of(plan: Node) -> str:
     """What a plan remembers from one batch to the next, in words; nothing if it has no state."""
-    stateful = (WindowAggregate, OverAggregate, LateScan)
-    return "; ".join(step.label() for step in steps(plan) if isinstance(step, stateful))
+    return "; ".join(step.remembers for step in steps(plan) if step.remembers)
 
 
 def sources_of(plan: Node) -> list[str]:

@@ -203,6 +203,18 @@ class OverAggregate(Node):
 
 
 @dataclass(frozen=True)
+class Unnest(Node):
+    """Answers that are lists of rows, as rows: an answer without rows gives none."""
+
+    below: Node
+    calls: tuple[AggregateCall, ...]
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return "Unnest " + ", ".join(_call(c) for c in self.calls)
+
+
+@dataclass(frozen=True)
 class AssignWindows(Node):
     """Each tuple once per window that it is in, with window_start and window_end; without a time, never."""
 

@@ -14,6 +14,7 @@ from millstream.plan.algebra import (
     Project,
     Reference,
     Sort,
+    Unnest,
     WindowAggregate,
 )
 
@@ -27,9 +28,12 @@ def build(select: Select) -> Node:
         plan = Filter(plan, select.where)
     if select.windowed is not None:
         plan = WindowAggregate(plan, select.windowed)
+        plan = Unnest(plan, select.unnested) if select.unnested else plan
         plan = Filter(plan, select.windowed.having) if select.windowed.having is not None else plan
     for framed in select.framed:
         plan = OverAggregate(plan, framed)
+    if select.framed and select.unnested:
+        plan = Unnest(plan, select.unnested)
     if select.distinct:
         plan = Distinct(Project(plan, select.items))
         plan = Sort(plan, select.order) if select.order else plan

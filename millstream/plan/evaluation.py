@@ -6,8 +6,10 @@ from typing import Any
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.evaluation import over_frames, over_panes
+from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.landmark import Landmark
+from millstream.windows.over import Over
 from millstream.windows.panes import Paned
 from millstream.windows.session import Session
 
@@ -30,4 +32,6 @@ def evaluation(aggregate: Aggregate, window: Window[Any]) -> str:
         return over_panes(aggregate)
     if isinstance(window, Session):
         return "merged fragments"
+    if isinstance(window, Over) and isinstance(aggregate, SqlAggregate):
+        return "tuple by tuple"
     return over_frames(aggregate)

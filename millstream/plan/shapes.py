@@ -39,8 +39,9 @@ def shape(window: Window[Any]) -> str:
             return f"RANGE {length(range_)}, SLIDE {_rows(every)} {_COUNTED[order]}"
         case Session(gap=gap):
             return f"SESSION gap {length(gap)}"
-        case OverRange(range=range_, slide=slide):
-            return f"RANGE {_preceding(range_, length)}" + (f" SLIDE {length(slide)}" if slide else "")
+        case OverRange(range=range_, slide=slide, active=active):
+            words = f"RANGE {_preceding(range_, length)}" + (f" SLIDE {length(slide)}" if slide else "")
+            return f"{words} ACTIVE EXPIRATION" if active else words
         case OverRows(preceding=preceding, slide=slide):
             return f"ROWS {_preceding(preceding, str)}" + (f" SLIDE {slide}" if slide > 1 else "")
     raise NotImplementedError(type(window).__name__)

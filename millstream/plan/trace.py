@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from millstream.plan.algebra import AssignWindows, Derived, Distinct, Filter, Limit, Node, Project, Sort
+from millstream.plan.algebra import AssignWindows, Derived, Distinct, Filter, Limit, Node, Project, Sort, Unnest
 
 
 def trace(node: Node, column: str) -> tuple[Node, str] | None:
@@ -15,7 +15,7 @@ def trace(node: Node, column: str) -> tuple[Node, str] | None:
     Steps that only choose or rename are looked through.
     """
     match node:
-        case Filter() | Derived() | Sort() | Distinct() | Limit() | AssignWindows():
+        case Filter() | Derived() | Sort() | Distinct() | Limit() | AssignWindows() | Unnest():
             return trace(node.below, column)
         case Project():
             for item in node.items:

@@ -14,6 +14,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 _CAUSE = re.compile(r"^Caused by: [\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+_USER = re.compile(r"UserCodeError: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:\[[A-Z_.]+\] )+")
 _STATE = re.compile(r"(?:\s*SQLSTATE: \w+)+$")
 
@@ -33,6 +34,8 @@ def explain_failure(problem: BaseException) -> str:
         names = re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)
         found = f" ({names[0]}, not {names[1]})" if len(names) == 2 else ""
         return f"the header of {header[1]} differs from the first file's{found}"
+    if users := _USER.findall(text):
+        return str(users[-1]).strip()  # in the words of whoever wrote the aggregate
     text = re.sub(r"Query \[id = [^]]+\] terminated with exception: ", "", text)
     causes = _CAUSE.findall(text) or [m[1] for m in _PYTHON.findall(text)]
     told = causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else type(problem).__name__

@@ -23,15 +23,18 @@ from millstream.plan.algebra import (
     Scan,
     Sort,
     TableScan,
+    Unnest,
     WindowAggregate,
 )
 from millstream.spark import arrivals, mark_rows
 from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.marks import HIDDEN
+from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.sources import open_stream, open_table
 from millstream.spark.window_lowering import lower_late, lower_over, lower_window
+
+ROW = "__row"
 
 
 @singledispatch
@@ -91,6 +94,23 @@ def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -
 @lower.register
 def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
     return lower_over(node, lower(node.below, host, marked=True), host, marked)
+
+
+@lower.register
+def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
+    frame = lower(node.below, host, marked)
+    for call in node.calls:
+        # A mark has no answers, and must pass all the same.
+        rows = F.explode_outer(call.name) if MARK in frame.columns else F.explode(call.name)
+        others = [F.col(f"`{c}`") for c in frame.columns if c != call.name]
+        exploded = frame.select(*others, rows.alias(ROW))
+        if MARK in frame.columns:
+            exploded = exploded.filter(F.col(MARK).isNotNull() | F.col(ROW).isNotNull())
+        names = [column.name for column in call.rows or ()]
+        fields = zip(names, call.columns, strict=True)
+        taken = [F.col(ROW).getField(name).alias(column.name) for name, column in fields]
+        frame = exploded.select(*others, *taken)
+    return frame
 
 
 @lower.register

@@ -56,7 +56,7 @@ def test_keywords_keep_the_case_of_the_statement(completer: EslCompleter) -> Non
     [
         ("SHOW S", ["STREAMS", "SINKS", "SETTINGS"]),
         ("SET ", ["trigger_interval", "results_kept"]),
-        ("DROP ", ["STREAM", "TABLE", "SINK", "QUERY"]),
+        ("DROP ", ["STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE"]),
         ("DROP QUERY ", ["hot"]),
         ("DROP STREAM IF EXISTS ", ["bid", "visit", "dear"]),
         ("INSERT ", ["INTO"]),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import cache
+
 from millstream.aggregates.user.compiled import Compiled, compile_aggregate
+from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
 from millstream.language.bind import Define, bind
 from millstream.language.parser import statements
@@ -10,9 +14,14 @@ from millstream.language.trial import pretend
 from tests.language.auctions import catalog
 
 
+@cache
+def _auctions() -> Catalog:
+    return catalog()
+
+
 def defined(text: str) -> Define:
     """What the last statement of a text defines."""
-    made = catalog()
+    made = deepcopy(_auctions())
     bound = None
     for statement in statements(text):
         bound = bind(statement, made)

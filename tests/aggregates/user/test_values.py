@@ -178,7 +178,10 @@ def test_same_as_duckdb(text: str) -> None:
     state = made.new()
     ours = [state.add(*row)[0][0] for row in rows]
     connection.execute("CREATE TABLE v (i INT, a INT, b INT, x DOUBLE, s VARCHAR)")
-    connection.executemany("INSERT INTO v VALUES (?, ?, ?, ?, ?)", [(i, *row) for i, row in enumerate(rows)])
+    written = ", ".join(
+        f"({', '.join('NULL' if v is None else repr(v) for v in (number, *row))})" for number, row in enumerate(rows)
+    )
+    connection.execute(f"INSERT INTO v VALUES {written}")
     theirs = [row[0] for row in connection.execute(f"SELECT {text} FROM v ORDER BY i").fetchall()]
     assert ours == theirs
 

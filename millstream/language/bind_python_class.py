@@ -1,0 +1,28 @@
+"""CREATE AGGREGATE ... LANGUAGE PYTHON: the class must be there and fit."""
+
+from __future__ import annotations
+
+from millstream.aggregates.user.python_class import ClassProblem, check_class, find_class
+from millstream.catalog.arrow import to_arrow
+from millstream.catalog.definitions import PythonAggregate
+from millstream.catalog.schema import type_name
+from millstream.errors import NotYet, Refused
+from millstream.language.aggregate_statements import CreatePythonAggregate
+from millstream.language.bind_aggregate import bind_python_aggregate
+
+CLAUSE = "LANGUAGE PYTHON"
+
+
+def bind_python_class(statement: CreatePythonAggregate) -> tuple[PythonAggregate, tuple[str, ...]]:
+    """The aggregate that a class is, and what its author should know about it; the class must be there and fit."""
+    definition = bind_python_aggregate(statement)
+    for column in (*definition.parameters, *definition.result):
+        if to_arrow(column.type) is None:
+            message = f"an aggregate in Python cannot have '{column.name}' {type_name(column.type)} yet"
+            hint = "numbers, texts, truths, dates and times work"
+            raise NotYet(message, statement.text, statement.name.span, clause="CREATE AGGREGATE", hint=hint)
+    try:
+        form = check_class(find_class(definition.place), len(definition.parameters))
+    except ClassProblem as problem:
+        raise Refused(str(problem), statement.text, statement.place.span, clause=CLAUSE, hint=problem.hint) from problem
+    return definition, form.warnings(definition.name)
