@@ -60,13 +60,21 @@ def aggregate(
     columns. What is not given is read from the annotations of reduce and finish. The module
     millstream.aggregates.user.python_class says what methods the class must have, and which make it fast.
 
-    >>> @aggregate
-    ... class Spread:
-    ...     state = {"low": float, "high": float}
-    ...     def zero(self): return {"low": float("inf"), "high": float("-inf")}
-    ...     def reduce(self, state, x: float): return {"low": min(state["low"], x), "high": max(state["high"], x)}
-    ...     def merge(self, a, b): return {"low": min(a["low"], b["low"]), "high": max(a["high"], b["high"])}
-    ...     def finish(self, state) -> float: return state["high"] - state["low"]
+        @millstream.aggregate
+        class Spread:
+            state = {"low": float, "high": float}
+
+            def zero(self):
+                return {"low": math.inf, "high": -math.inf}
+
+            def reduce(self, state, x: float):
+                return {"low": min(state["low"], x), "high": max(state["high"], x)}
+
+            def merge(self, a, b):
+                return {"low": min(a["low"], b["low"]), "high": max(a["high"], b["high"])}
+
+            def finish(self, state) -> float:
+                return state["high"] - state["low"]
     """
 
     def declare(given: C) -> C:

@@ -69,7 +69,8 @@ def rows_of(mill: Mill, query: str) -> dict[Any, Any]:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_failure_ends_its_own_query_only(live_mill: Mill, tmp_path: Path) -> None:
+def test_a_failure_ends_its_own_query_only(live_mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millstream.language.declare_aggregate._declarations", [])
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("ts,k,v\n2024-01-01T00:00:01,a,5\n2024-01-01T00:00:02,b,13\n")
 

@@ -134,7 +134,7 @@ def _names(value: Any) -> dict[str, Any]:
 
 
 def _is_library(module: ModuleType) -> bool:
-    return module.__name__ != "__main__" and hasattr(module, "__spec__") and module.__spec__ is not None
+    return module.__name__ != "__main__" and getattr(module, "__spec__", None) is not None
 
 
 def _inside(names: dict[str, Any], qualname: str) -> Any:

@@ -36,6 +36,9 @@ from millstream.operators.over import OverAggregate
 from millstream.operators.row_windows import RowWindows
 from millstream.operators.session_windows import SessionWindows
 from millstream.operators.slide_by_tuple import SlideByTupleWindows
+from millstream.plan.build import build
+from millstream.plan.explain import explain
+from millstream.plan.passes import apply_passes
 from millstream.spark.failures import explain_failure
 from millstream.windows import Cumulate, Landmark, Session, SlideByTuple, Sliding
 from millstream.windows import Rows as RowWindow
@@ -257,6 +260,7 @@ def test_classes_that_cannot_be_used(place: str) -> None:
         ),
         (f"CREATE AGGREGATE f (x ARRAY<INT>) : INT LANGUAGE PYTHON '{PLACE}:Spread'", NotYet, "cannot have 'x'"),
         (CREATE % "Spread" + "SELECT spread(price) FROM open_auction", Refused, "on a bare stream"),
+        (CREATE % "Spread" + "SELECT spread(category) FROM item", NotYet, "over a whole table"),
         (
             CREATE % "Spread" + "SELECT spread() OVER (ROWS 3 PRECEDING) FROM open_auction",
             TypeMismatch,
@@ -274,6 +278,13 @@ def test_mistakes(text: str, kind: type[EslError], message: str) -> None:
         bound(text)
 
 
+@pytest.fixture
+def declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is declared here is not known to the mills of other tests."""
+    monkeypatch.setattr("millstream.language.declare_aggregate._declarations", [])
+
+
+@pytest.mark.usefixtures("declarations")
 def test_the_decorator(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "millstream"):
 
@@ -443,3 +454,10 @@ def test_states_may_be_of_classes_that_cannot_be_imported() -> None:
     state = Tuples([0, 0, 1], [1, 2, 3]).state(aggregate)
     again = aggregate.unpack(aggregate.pack(state))
     assert aggregate.finish(aggregate.merge(again, state)).to_pylist() == [4, 2, 0]
+
+
+def test_plans_say_how_they_are_computed() -> None:
+    text = "SELECT spread(price) [RANGE 1 MINUTE, SLIDE 10 SECONDS, WA start_time] FROM open_auction"
+    rows = bound(CREATE % "Spread" + text)
+    known = catalog()
+    assert "SPREAD(price)" in explain(apply_passes(build(rows.select), known))

@@ -12,6 +12,8 @@ from millstream.language.parser import is_complete
 from millstream.mill.mill import Mill
 from tests.aggregates.user import paper
 
+MEAN = "tests.aggregates.user.classes:Mean"
+
 
 @pytest.fixture
 def mill() -> Iterator[Mill]:
@@ -37,7 +39,9 @@ def test_if_not_exists(mill: Mill) -> None:
 
 
 def test_show(mill: Mill) -> None:
-    mill.execute(f"{paper.AVERAGE}; {paper.ACTIVE_MAX}; CREATE AGGREGATE g (x DOUBLE) : DOUBLE LANGUAGE PYTHON 'a.b:C'")
+    mill.execute(
+        f"{paper.AVERAGE}; {paper.ACTIVE_MAX}; CREATE AGGREGATE g (x DOUBLE) : DOUBLE LANGUAGE PYTHON '{MEAN}'"
+    )
     table = mill.execute("SHOW AGGREGATES")[0].table
     assert table is not None
     assert table.to_pylist() == [
@@ -60,7 +64,7 @@ def test_show(mill: Mill) -> None:
             "kind": "aggregate",
             "parameters": "x DOUBLE",
             "result": "g DOUBLE",
-            "answers": "in Python: a.b:C",
+            "answers": f"in Python: {MEAN}",
         },
     ]
 
@@ -85,10 +89,10 @@ def test_drop(mill: Mill) -> None:
 
 
 def test_python_aggregates_are_defined_by_their_place(mill: Mill) -> None:
-    mill.execute("CREATE ALGEBRAIC AGGREGATE g (x DOUBLE) : DOUBLE LANGUAGE PYTHON 'pkg.mod:Class'")
+    mill.execute(f"CREATE ALGEBRAIC AGGREGATE g (x DOUBLE) : DOUBLE LANGUAGE PYTHON '{MEAN}'")
     found = mill.catalog.aggregate("g")
     assert isinstance(found, PythonAggregate)
-    assert (found.place, found.algebraic, str(found.parameters)) == ("pkg.mod:Class", True, "x DOUBLE")
+    assert (found.place, found.algebraic, str(found.parameters)) == (MEAN, True, "x DOUBLE")
 
 
 def test_warnings_come_with_the_answer(mill: Mill) -> None:
