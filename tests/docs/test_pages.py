@@ -147,6 +147,13 @@ def test_commands_and_programs_run_as_written(name: str, spark: object, tmp_path
             check_output(block.text, output)
 
 
+def test_python_of_the_language_page_runs(tmp_path: Path) -> None:
+    programs = [block.text for block in blocks("docs/language.md") if block.info == "python"]
+    assert programs
+    for program in programs:
+        run_program(program, tmp_path)
+
+
 def run_commands(text: str, folder: Path) -> str:
     """Run a block in a shell that finds the commands of this environment; what it has written, both outputs."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
