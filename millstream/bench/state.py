@@ -98,6 +98,7 @@ def drive(shape: Shape) -> Kept:
         tuples += rows.num_rows
         operator.process(partial_states(work, rows))
         answers += sum(part.num_rows for part in operator.punctuate(Punctuation((second + STEP_SECONDS) * SECOND)))
+        answers += sum(part.num_rows for part in operator.end_batch())
         peak = max(peak, _size(blobs.blobs))
     return Kept(
         shape,
