@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.aggregates.contract import Aggregate, State, put, take
-from millstream.operators.grouped import Call, Grouped
+from millstream.operators.grouped import PANE, Call, Grouped
 from millstream.windows.tuples import Ids
 
 Pane = tuple[State, ...]
@@ -64,6 +64,33 @@ def unpack_present(work: Grouped, table: pa.Table) -> Pane:
     for all_, some in zip(dense, states, strict=True):
         put(all_, table[NUMBER].to_numpy(), some)
     return dense
+
+
+def pack_together(work: Grouped, panes: Mapping[int, Pane]) -> pa.Table:
+    """Several panes as one table: a row per pane and key that it has seen."""
+    tables = []
+    size = 0
+    for pane, states in sorted(panes.items()):
+        present = np.flatnonzero(states[0][0] > 0)
+        size = max(size, len(states[0][0]))
+        some = pack(work, tuple(take(state, present) for state in states))
+        some = some.append_column(NUMBER, pa.array(present, pa.int32()))
+        tables.append(some.append_column(PANE, pa.array(np.full(len(present), pane))))
+    return pa.concat_tables(tables).replace_schema_metadata({SIZE: str(size)})
+
+
+def unpack_together(work: Grouped, table: pa.Table) -> dict[int, Pane]:
+    """The panes that were packed; one without keys is gone."""
+    size = int(table.schema.metadata[SIZE.encode()])
+    states = unpack(work, table)
+    numbers, panes = table[NUMBER].to_numpy(), table[PANE].to_numpy()
+    found: dict[int, Pane] = {}
+    for part in np.split(np.arange(len(panes)), np.flatnonzero(np.diff(panes)) + 1) if len(panes) else ():
+        dense = zeros(work.calls, size)
+        for all_, some in zip(dense, states, strict=True):
+            put(all_, numbers[part], take(some, part))
+        found[int(panes[part[0]])] = dense
+    return found
 
 
 def grown(aggregate: Aggregate, state: State, size: int) -> State:

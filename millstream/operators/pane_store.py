@@ -9,24 +9,42 @@ from millstream.aggregates.contract import put, take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.grouped import Grouped
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.pane_states import Pane, Rows, grown, pack_present, unpack_present, zeros
+from millstream.operators.pane_states import (
+    Pane,
+    Rows,
+    grown,
+    pack_present,
+    pack_together,
+    unpack_present,
+    unpack_together,
+    zeros,
+)
+
+ALONE, TOGETHER = "pane/", "panes/"
 
 COMPACT_FROM = 4096
 """Below so many keys, those that have gone are not worth a clean-up."""
 
 
 class PaneStore:
-    """Panes by number. They are written at the end of a batch, and only those that were added to."""
+    """Panes by number. They are written at the end of a batch, and only those that were added to.
+
+    A pane that may still change has a blob of its own, `pane/<number>`. Those that were settled within one batch go
+    into one blob together, `panes/<first>-<last>`: with small panes the number of blobs is what costs. Such a blob
+    goes with the last of its panes; until then it may hold some that are gone, which whoever reads it must know.
+    """
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
         self._work = work
         self._blobs = blobs
         self.index = KeyIndex(work.key_names, [t for _, t in work.keys], blobs, "keys/")
-        self.panes: dict[int, Pane] = {
-            int(name.removeprefix("pane/")): unpack_present(work, from_bytes(blob))
-            for name, blob in blobs.scan("pane/")
-        }
-
+        self.panes: dict[int, Pane] = {}
+        self._places: dict[int, str] = {}
+        self._members: dict[str, set[int]] = {}
+        for name, blob in blobs.scan(TOGETHER):
+            self._hold(name, unpack_together(work, from_bytes(blob)))
+        for name, blob in blobs.scan(ALONE):  # what was written alone came after what was written together
+            self._hold(name, {int(name.removeprefix(ALONE)): unpack_present(work, from_bytes(blob))})
         self._changed: set[int] = set()
 
     @property
@@ -53,13 +71,38 @@ class PaneStore:
         """Let go of a pane."""
         del self.panes[pane]
         self._changed.discard(pane)
-        self._blobs.delete(f"pane/{pane}")
+        self._move(pane, None)
 
-    def write(self) -> None:
-        """Write the panes that have changed."""
+    def write(self, settled: int | None) -> None:
+        """Write the panes that have changed; those before `settled` will not change again."""
+        new = [p for p in self._changed if settled is not None and p < settled and p not in self._places]
+        if len(new) > 1:
+            name = f"{TOGETHER}{min(new)}-{max(new)}"
+            self._blobs.put(name, to_bytes(pack_together(self._work, {p: self.panes[p] for p in new})))
+            for pane in new:
+                self._move(pane, name)
+            self._changed.difference_update(new)
         for pane in sorted(self._changed):
-            self._blobs.put(f"pane/{pane}", to_bytes(pack_present(self._work, self.panes[pane])))
+            self._blobs.put(f"{ALONE}{pane}", to_bytes(pack_present(self._work, self.panes[pane])))
+            self._move(pane, f"{ALONE}{pane}")
         self._changed.clear()
+
+    def _hold(self, name: str, panes: dict[int, Pane]) -> None:
+        self.panes.update(panes)
+        for pane in panes:
+            self._move(pane, name)
+
+    def _move(self, pane: int, name: str | None) -> None:
+        """Note that a pane is in another blob now, or in none; a blob that nobody is in any more is deleted."""
+        old = self._places.pop(pane, None)
+        if name is not None:
+            self._places[pane] = name
+            self._members.setdefault(name, set()).add(pane)
+        if old is not None and old != name:
+            self._members[old].discard(pane)
+            if not self._members[old]:
+                del self._members[old]
+                self._blobs.delete(old)
 
     def compact(self) -> bool:
         """Forget the keys that are in no pane any more, once they are the greater part; says whether it did."""

@@ -51,6 +51,10 @@ class PanedAggregate(Operator):
         self._promises = GroupPromises(work, blobs)
         record = blobs.get("progress")
         self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
+        if self.low_watermark is not None and not self._window.endless:
+            needed = self._window.last_needed_before(self.low_watermark)
+            for pane in [p for p in self._store.panes if p < needed]:
+                self._store.drop(pane)  # gone already, but for the blob that it shares with others
         pace = work.emit.pace if work.emit else None
         self._wall = WallTouches(blobs) if pace is Pace.WALL else None
         self._touches = BatchTouches() if pace in (Pace.ROWS, Pace.CHANGE) else None
@@ -127,7 +131,7 @@ class PanedAggregate(Operator):
             self._join_closed()
         elif self._store.compact():
             self._totals.reset()
-        self._store.write()
+        self._store.write(None if self.low_watermark is None else self._pane_of(self.low_watermark))
 
     # -- the way of the low-watermark ----------------------------------------------------------------------
 

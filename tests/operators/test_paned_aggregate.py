@@ -47,7 +47,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
     out = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
     for store in out.stores:
-        assert not [n for n in store.blobs if n.startswith("pane/")], "panes outlive their windows"
+        assert not [n for n in store.blobs if n.startswith("pane")], "panes outlive their windows"
 
 
 @settings(deadline=None, max_examples=60)
@@ -118,3 +118,27 @@ def test_all_buckets_end_at_the_same_time() -> None:
 def test_only_windows_of_panes_are_taken() -> None:
     with pytest.raises(TypeError, match="not made of panes"):
         PanedAggregate(Grouped(KEYS, NUMBERS, Session(5)), MemoryBlobs())
+
+
+def test_panes_that_are_settled_share_a_blob_and_go_with_the_last_of_them() -> None:
+    job = Grouped(KEYS, NUMBERS[:1], Sliding(50, 1))
+    store = MemoryBlobs()
+
+    def batch(times: range, until: int) -> int:
+        operator = PanedAggregate(job, store)
+        operator.process(partial_states(job, table([(time, "a", 1, True) for time in times])))
+        found = sum(t.num_rows for t in operator.punctuate(Punctuation(until)))
+        list(operator.end_batch())
+        return found
+
+    def blobs() -> list[str]:
+        return sorted(name for name in store.blobs if name.startswith("pane"))
+
+    assert batch(range(100), 98) == 98
+    assert blobs() == ["pane/98", "pane/99", "panes/49-97"]
+    # Half of the shared blob is gone, and does not come back with the other half.
+    assert batch(range(100, 120), 118) == 20
+    assert blobs() == ["pane/118", "pane/119", "pane/98", "pane/99", "panes/100-117", "panes/49-97"]
+    assert sorted(PanedAggregate(job, store)._store.panes) == list(range(69, 120))
+    assert batch(range(300, 301), 300) == 49 + 2
+    assert blobs() == ["pane/300"]
