@@ -8,20 +8,18 @@ import pyarrow.compute as pc
 
 from millstream.aggregates.contract import State
 from millstream.aggregates.count_star import CountStar
-from millstream.errors import SettingError
 from millstream.operators.arranged import Arranged
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers
 from millstream.operators.frame_states import Bools, frame_answers
 from millstream.operators.framed import Framed, FramedCall
+from millstream.operators.framed_over import FramedOver
 from millstream.operators.grouped import Call
-from millstream.operators.ordered import Ordered
 from millstream.operators.totals import Totals
-from millstream.windows.over import OverRange, OverRows
-from millstream.windows.tuples import Order
+from millstream.windows.over import OverRange
 
 
-class OverAggregate(Ordered):
+class OverAggregate(FramedOver):
     """One bucket of OVER calls, which share the tuples.
 
     Tuples are kept as far back as the longest frame reaches. UNBOUNDED PRECEDING reaches back by a total per
@@ -30,26 +28,11 @@ class OverAggregate(Ordered):
     """
 
     def __init__(self, work: Framed, blobs: Blobs) -> None:
-        super().__init__(work.partition_names, blobs, _order(work))
-        self._work = work
-        window = work.calls[0].window
-        self._slots = window if isinstance(window, OverRange) and window.slide is not None else None
-        self._every = window.slide if isinstance(window, OverRows) else 1
+        super().__init__(work, blobs)
         self._unbounded = [framed.call for framed in work.calls if _preceding(framed) is None]
         # The first total counts the tuples: every n-th answers.
         aggregates = [CountStar([]), *(call.aggregate for call in self._unbounded)]
         self._totals = Totals(work.partition, aggregates, blobs) if self._unbounded or self._every > 1 else None
-
-    @property
-    def promise(self) -> int | None:
-        """The low-watermark, or the start of the slide that holds it."""
-        return None if self.low_watermark is None else self._bound(self.low_watermark)
-
-    def _bound(self, time: int) -> int:
-        if self._slots is None:
-            return time
-        slide = self._slots.slide or 1
-        return time - (time - self._slots.origin) % slide
 
     def _horizon(self, until: int) -> int | None:
         ranges = [f.window.range for f in self._work.calls if isinstance(f.window, OverRange)]
@@ -139,17 +122,3 @@ def _counts(call: Call, arranged: Arranged) -> Bools | None:
         return None
     found: Bools = pc.fill_null(arranged.column(call.condition), False).to_numpy(zero_copy_only=False)
     return found
-
-
-def _order(work: Framed) -> Order:
-    """The order that all frames have in common; they have the same slide, too."""
-    windows = [framed.window for framed in work.calls]
-    orders = {w.order if isinstance(w, OverRows) else "rank" for w in windows}
-    slides = {(w.slide, w.origin) if isinstance(w, OverRange) and w.slide is not None else _rows(w) for w in windows}
-    if len(orders) > 1 or len(slides) > 1:
-        raise SettingError("frames of one SELECT must have the same slide, and all go by arrival or all by time")
-    return "row" if orders == {"row"} else "rank"
-
-
-def _rows(window: OverRange | OverRows) -> int:
-    return window.slide if isinstance(window, OverRows) else 1

@@ -17,12 +17,11 @@ from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers
 from millstream.operators.frame_states import Bools
 from millstream.operators.framed import Framed
+from millstream.operators.framed_over import FramedOver
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.ordered import Ordered
 from millstream.operators.steps import Columns, Steps, loads
 from millstream.progress.punctuation import Punctuation
-from millstream.windows.over import OverRange, OverRows
-from millstream.windows.tuples import Order
+from millstream.windows.over import OverRange
 
 TOGETHER = 64
 """So many partitions are kept in one blob."""
@@ -48,7 +47,7 @@ class _Found:
         self.left.append(left)
 
 
-class SteppedOver(Ordered):
+class SteppedOver(FramedOver):
     """One bucket of OVER calls of user-defined aggregates.
 
     A window aggregate over a finite frame goes by EXPIRE and ITERATE. Over an unbounded frame the base aggregate goes
@@ -61,11 +60,7 @@ class SteppedOver(Ordered):
     """
 
     def __init__(self, work: Framed, blobs: Blobs) -> None:
-        super().__init__(work.partition_names, blobs, _order(work))
-        self._work = work
-        window = work.calls[0].window
-        self._slots = window if isinstance(window, OverRange) and window.slide is not None else None
-        self._every = window.slide if isinstance(window, OverRows) else 1
+        super().__init__(work, blobs)
         names = [name for name, _ in work.partition]
         self._index = KeyIndex(names, [type_ for _, type_ in work.partition], blobs, "partitions/")
         self._steps = [Steps(framed) for framed in work.calls]
@@ -78,16 +73,6 @@ class SteppedOver(Ordered):
             self._counts.update(counts)
             for steps, plain in zip(self._steps, states, strict=True):
                 steps.restore(plain)
-
-    @property
-    def promise(self) -> int | None:
-        """The low-watermark, or the start of the slide that holds it."""
-        return None if self.low_watermark is None else self._bound(self.low_watermark)
-
-    def _bound(self, time: int) -> int:
-        if self._slots is None:
-            return time
-        return time - (time - self._slots.origin) % (self._slots.slide or 1)
 
     def _reach(self, punctuation: Punctuation, ranked_by: Numbers | None) -> int | None:
         if punctuation.final and self._active is not None and ranked_by is not None and len(ranked_by):
@@ -189,10 +174,3 @@ def _stamped(column: pa.Array, moments: Numbers, left: Bools) -> pa.Array:
     if pa.types.is_timestamp(column.type):
         own = own.cast(pa.timestamp("us", column.type.tz))
     return pc.if_else(pa.array(left), own.cast(column.type), column)
-
-
-def _order(work: Framed) -> Order:
-    orders: set[Order] = {f.window.order if isinstance(f.window, OverRows) else "rank" for f in work.calls}
-    if len(orders) > 1:
-        raise SettingError("frames of one SELECT must all go by arrival or all by time")
-    return orders.pop()

@@ -16,6 +16,7 @@ from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
 from millstream.spark.marks import HIDDEN
+from millstream.spark.names import quoted
 from millstream.spark.rejection import explain_rejections
 
 RAW = "__raw"
@@ -40,7 +41,7 @@ class Arrivals:
 
 def ddl(schema: Schema) -> str:
     """A schema in Spark's words."""
-    return ", ".join(f"{_q(c.name)} {type_name(c.type)}" for c in schema)
+    return ", ".join(f"{quoted(c.name)} {type_name(c.type)}" for c in schema)
 
 
 def spark_schema(schema: Schema) -> StructType:
@@ -68,7 +69,7 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool) -> DataFrame:
     if bad is not None:
         # The last metric reads every column, so that Spark parses them all: whether a row is
         # rejected must not depend on which columns a query happens to use.
-        empty = reduce(lambda a, b: a & b, (F.col(_q(c.name)).isNull() for c in stream.arriving))
+        empty = reduce(lambda a, b: a & b, (F.col(quoted(c.name)).isNull() for c in stream.arriving))
         frame = frame.observe(
             metric_name(stream),
             F.count(F.lit(1)).alias("rows"),
@@ -83,13 +84,13 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool) -> DataFrame:
         # Such rows are promises about the tuples that follow, not tuples.
         frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
     hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
-    return frame.select(*[F.col(_q(c.name)) for c in stream.schema], *hidden)
+    return frame.select(*[F.col(quoted(c.name)) for c in stream.schema], *hidden)
 
 
 def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
     """The rows that did not parse, each with its text and the reason."""
     bad = _bad(arrivals, stream)
-    columns = [F.col(_q(c.name)) for c in stream.arriving]
+    columns = [F.col(quoted(c.name)) for c in stream.arriving]
     frame = arrivals.frame.filter(F.lit(False) if bad is None else bad).select(
         F.coalesce(F.col(RAW), F.to_json(F.struct(*columns))).alias("raw"),
         F.col(RAW).isNotNull().alias("garbled"),
@@ -102,11 +103,7 @@ def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
 
 
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
-    conditions = [F.col(_q(c.name)).isNull() for c in stream.arriving if not c.nullable]
+    conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving if not c.nullable]
     if arrivals.text_format is not None:
         conditions.append(F.col(RAW).isNotNull())
     return reduce(lambda a, b: a | b, conditions) if conditions else None
-
-
-def _q(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.algebra import AssignWindows
 from millstream.spark.marks import HIDDEN, MARK
+from millstream.spark.names import quoted
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.sliding import Sliding
 
@@ -16,7 +17,7 @@ WID = "__wid"
 
 def assign_windows(node: AssignWindows, frame: DataFrame) -> DataFrame:
     """The frame with window_start and window_end; the ids are those of `wids()` of the window."""
-    time = F.unix_micros(F.col(f"`{node.time}`"))
+    time = F.unix_micros(F.col(quoted(node.time)))
     match node.window:
         case Sliding(range=range_, slide=slide, origin=origin):
             t = time - F.lit(origin)
@@ -37,7 +38,7 @@ def assign_windows(node: AssignWindows, frame: DataFrame) -> DataFrame:
     columns = [c for c in frame.columns if c not in HIDDEN]
     hidden = [c for c in frame.columns if c in HIDDEN]
     bounds = (F.timestamp_micros(start).alias("window_start"), F.timestamp_micros(end).alias("window_end"))
-    return frame.withColumn(WID, F.explode(ids)).select(*[F.col(f"`{c}`") for c in columns], *bounds, *hidden)
+    return frame.withColumn(WID, F.explode(ids)).select(*[F.col(quoted(c)) for c in columns], *bounds, *hidden)
 
 
 def _floor(number: SparkColumn, by: int) -> SparkColumn:

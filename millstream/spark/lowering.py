@@ -31,6 +31,7 @@ from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.marks import HIDDEN, MARK
+from millstream.spark.names import quoted
 from millstream.spark.sources import open_stream, open_table
 from millstream.spark.window_lowering import lower_late, lower_over, lower_window
 
@@ -102,7 +103,7 @@ def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
     for call in node.calls:
         # A mark has no answers, and must pass all the same.
         rows = F.explode_outer(call.name) if MARK in frame.columns else F.explode(call.name)
-        others = [F.col(f"`{c}`") for c in frame.columns if c != call.name]
+        others = [F.col(quoted(c)) for c in frame.columns if c != call.name]
         exploded = frame.select(*others, rows.alias(ROW))
         if MARK in frame.columns:
             exploded = exploded.filter(F.col(MARK).isNotNull() | F.col(ROW).isNotNull())

@@ -10,12 +10,13 @@ from sqlglot import exp
 from millstream.catalog.definitions import Stream
 from millstream.spark.expressions import spark_text
 from millstream.spark.marks import AT, LEFT_OUT, MARK
+from millstream.spark.names import quoted
 
 
 def marked(frame: DataFrame, stream: Stream) -> DataFrame:
     """The rows of a stream with its punctuation as marks, and with the time stamp apart from its column."""
     if stream.time:
-        frame = frame.withColumn(AT, F.unix_micros(F.col(_q(stream.time))))
+        frame = frame.withColumn(AT, F.unix_micros(F.col(quoted(stream.time))))
     if stream.punctuated_by is None:
         return frame
     holds = F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False))
@@ -23,7 +24,7 @@ def marked(frame: DataFrame, stream: Stream) -> DataFrame:
         return frame.filter(~holds)  # without a time they promise nothing
     spoken = {c.name.lower() for c in stream.punctuated_by.find_all(exp.Column)}
     names = [c.name for c in stream.schema if c.name.lower() not in {*spoken, (stream.time or "").lower()}]
-    columns = F.array_compact(F.array(*[F.when(F.col(_q(n)).isNotNull(), n.lower()) for n in names]))
+    columns = F.array_compact(F.array(*[F.when(F.col(quoted(n)).isNotNull(), n.lower()) for n in names]))
     mark = F.to_json(F.struct(F.col(AT).alias("time"), columns.alias("columns")))
     return frame.withColumn(MARK, F.when(holds, mark)).filter(~holds | F.col(AT).isNotNull())
 
@@ -42,7 +43,3 @@ def filtered(frame: DataFrame, predicate: SparkColumn) -> DataFrame:
     before = F.col(LEFT_OUT) if LEFT_OUT in frame.columns else F.lit(None).cast("bigint")
     frame = frame.withColumn(LEFT_OUT, F.coalesce(before, F.when(~passes, F.col(AT))))
     return frame.filter(passes | F.col(LEFT_OUT).isNotNull())
-
-
-def _q(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

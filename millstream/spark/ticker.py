@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from datetime import timedelta
 
@@ -10,9 +12,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.plan.algebra import Node, WindowAggregate
 from millstream.plan.trace import steps
 from millstream.spark.control import TICK, signal
+from millstream.spark.failures import SPARK_ERRORS
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import QueryPlace
 from millstream.windows.emit import Pace
+
+LOG = logging.getLogger(__name__)
 
 
 def pace_of(plan: Node) -> timedelta | None:
@@ -27,15 +32,19 @@ def tell_time(query: StreamingQuery, place: QueryPlace, counts: Counts, pace: ti
 
     def go() -> None:
         told = 0
-        while not query.awaitTermination(pace.total_seconds()):  # type: ignore[arg-type]  # fractions are taken too
-            if counts.rows_in != told:
-                told = counts.rows_in
-                signal(place.control, TICK)
+        # A query that fails ends the clock: whoever runs it is told why by its own handle.
+        with contextlib.suppress(*SPARK_ERRORS):
+            while not query.awaitTermination(pace.total_seconds()):  # type: ignore[arg-type]  # fractions are taken too
+                if counts.rows_in != told and _sent(place):
+                    told = counts.rows_in
 
-    def guarded() -> None:
-        try:
-            go()
-        except Exception:
-            return
+    threading.Thread(target=go, name="wall-clock", daemon=True).start()
 
-    threading.Thread(target=guarded, name="wall-clock", daemon=True).start()
+
+def _sent(place: QueryPlace) -> bool:
+    try:
+        signal(place.control, TICK)
+    except OSError as problem:
+        LOG.warning("the wall clock could not be told to a query, and will be tried again: %s", problem)
+        return False
+    return True

@@ -42,6 +42,7 @@ from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet, control_marks, ingress
 from millstream.spark.marks import LEFT_OUT, MARK
+from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
 from millstream.spark.stage import Stage
@@ -99,7 +100,7 @@ def lower_over(node: OverAggregate, frame: DataFrame, host: Host, marked: bool) 
 
 def lower_late(node: LateScan, frame: DataFrame, host: Host) -> DataFrame:
     """The frame of a stream's late tuples over the frame of its tuples."""
-    columns = {name: f"`{name}`" for name in node.stream.schema.names}
+    columns = {name: quoted(name) for name in node.stream.schema.names}
     inlet = Inlet(bucket_ids(host), None)
     origin = _origin(Scan(node.stream), node.stream.time, host)
     answers = to_arrow_schema(frame.select(*columns.values()).schema, timezone="UTC")
@@ -190,7 +191,7 @@ def _work(windowed: bound.Windowed) -> tuple[Grouped, dict[str, str]]:
 
 
 def _frames(framed: bound.Framed) -> tuple[Framed, dict[str, str]]:
-    columns = {name: f"`{name}`" for name in framed.carried}
+    columns = {name: quoted(name) for name in framed.carried}
     columns.update((item.name, spark_text(item.expression)) for item in framed.keys)
     calls = _calls([c.call for c in framed.calls], columns)
     pairs = zip(calls, framed.calls, strict=True)
@@ -241,7 +242,7 @@ def _answers(work: Grouped, gives: frozenset[str] | None) -> pa.Schema:
 def _origin(below: Node, time: str | None, host: Host) -> _Origin:
     """The time stamp of the tuples that a stage reads, and where its progress comes from."""
     source = next(s for s in steps(below) if isinstance(s, Scan | TableScan | WindowAggregate | OverAggregate))
-    stamp = F.unix_micros(F.current_timestamp()) if time is None else F.unix_micros(F.col(f"`{time}`"))
+    stamp = F.unix_micros(F.current_timestamp()) if time is None else F.unix_micros(F.col(quoted(time)))
     if isinstance(source, TableScan):
         return _Origin(stamp, 0)
     if isinstance(source, Scan):

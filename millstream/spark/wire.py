@@ -15,6 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from millstream.spark.names import quoted
+
 
 class OneArray(pd.arrays.ArrowExtensionArray):
     """A column of pandas that gives PySpark the plain array it expects, where pandas would give one of many chunks."""
@@ -54,7 +56,7 @@ def _series(rows: pa.Table, field: pa.Field) -> pd.Series:
 
 
 def _restored(field: pa.Field) -> SparkColumn:
-    column = F.col(f"`{field.name}`")
+    column = F.col(quoted(field.name))
     if pt.is_timestamp(field.type):
         moment = F.timestamp_micros(column)
         column = moment if field.type.tz else moment.cast("timestamp_ntz")

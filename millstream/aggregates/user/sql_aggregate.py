@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.aggregates.user import states
 from millstream.aggregates.user.arrow import arrow_type, from_values, to_column, to_values
 from millstream.aggregates.user.body import Body, Field, Type
-from millstream.aggregates.user.compiled import compile_aggregate
+from millstream.aggregates.user.compiled import Compiled, compile_aggregate
 
 Seen = tuple[int, tuple[Any, ...]]
 """A tuple: its time, and the values of the arguments; or a row of a part: the time of the part, and its values."""
@@ -110,13 +111,18 @@ class SqlAggregate(Aggregate):
         answers = [[values for _, values in part or ()] if self.algebraic else self.run(part) for part in state[0]]
         return from_values(answers, self.body.result, self.row)
 
+    @cached_property
+    def _compiled(self) -> Compiled:
+        # Kept: to find it anew by its body would take longer than a small group does.
+        return compile_aggregate(self.body)
+
     def run(self, seen: list[Seen] | None) -> states.Rows:
         """What the body returns over tuples in whatever order."""
         return self.run_in_order(sorted(seen, key=in_order)) if seen else []
 
     def run_in_order(self, seen: Iterable[Seen]) -> states.Rows:
         """What the body returns last over tuples in their order: at the end if it blocks, else with the last tuple."""
-        state = compile_aggregate(self.body).new()
+        state = self._compiled.new()
         rows: states.Rows = []
         for number, (_, values) in enumerate(seen):
             if isinstance(state, states.WindowState):
