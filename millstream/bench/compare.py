@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def compare(
     repeat: int,
     warm_up: int,
     say: Callable[[str], None],
+    warm_up_seconds: int = 0,
 ) -> list[Result]:
     """Run a workload on several engines."""
     from millstream.spark.session import LOCAL_SETTINGS
@@ -47,16 +49,18 @@ def compare(
             engine.ready()
         counted = {}
         digests = {}
+        busy = {}
         for engine in engines:
+            begun = time.monotonic()
             counted[engine.name], digests[engine.name] = engine.results()
+            busy[engine.name] = time.monotonic() - begun
             say(f"{engine.name}: {counted[engine.name]:,} result rows")
         same = [name for name in names if name not in workload.generated]
         if workload.same_rows:
             _check_equal({name: counted[name] for name in same})
         _check_close({name: digests[name] for name in same})
         for engine in engines:
-            for number in range(1, warm_up + 1):
-                say(f"{engine.name}: warm-up {number} of {warm_up}: {engine.run():.2f} s")
+            _warm_up(engine, warm_up, warm_up_seconds - busy[engine.name], say)
         seconds: dict[str, list[float]] = {name: [] for name in names}
         for number in range(1, repeat + 1):
             for engine in engines:
@@ -76,6 +80,15 @@ def compare(
             )
             for e in engines
         ]
+
+
+def _warm_up(engine: Engine, runs: int, seconds: float, say: Callable[[str], None]) -> None:
+    """So many runs, and more of them until the time is up: compilers and caches settle with time, not with runs."""
+    number, spent = 0, 0.0
+    while number < runs or spent < seconds:
+        taken = engine.run()
+        number, spent = number + 1, spent + taken
+        say(f"{engine.name}: warm-up {number}: {taken:.2f} s")
 
 
 def _check_equal(counted: dict[str, int]) -> None:

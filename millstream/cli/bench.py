@@ -55,6 +55,13 @@ def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload)
     parser.add_argument(
         "--warm-up", type=_at_least(0), default=5, metavar="N", help="untimed runs before them (%(default)s)"
     )
+    parser.add_argument(
+        "--warm-up-seconds",
+        type=_at_least(0),
+        default=0,
+        metavar="S",
+        help="go on with untimed runs until an engine has worked so long, the first run included (%(default)s)",
+    )
     _add_data(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a line: one for each engine, then the ratios"
@@ -82,6 +89,7 @@ def bench(arguments: argparse.Namespace) -> int:
         root=arguments.data or cache_folder(),
         repeat=arguments.repeat,
         warm_up=arguments.warm_up,
+        warm_up_seconds=arguments.warm_up_seconds,
         say=_say,
     )
     if arguments.json:

@@ -12,7 +12,8 @@ from millstream.aggregates import registry
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.steered import Steered
 from millstream.aggregates.string_agg import StringAgg
-from millstream.aggregates.user.sql_aggregate import SqlAggregate, Versions
+from millstream.aggregates.user.choose import sql_aggregate
+from millstream.aggregates.user.sql_aggregate import Versions
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
@@ -126,7 +127,7 @@ def bind_user_call(
     condition = call.condition
     return AggregateCall(
         name=name,
-        aggregate=SqlAggregate(Versions(base.body if base else None, window.body if window else None)),
+        aggregate=sql_aggregate(Versions(base.body if base else None, window.body if window else None)),
         arguments=tuple(exp.Cast(this=e, to=column.type.copy()) for e, column in zip(bound, wanted, strict=True)),
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(node),

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.aggregates.user.compiled import compile_aggregate
+from millstream.aggregates.user.kernel import kernel_of
 from millstream.aggregates.user.python_class import add_folder
 from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.catalog import STDOUT, Catalog
@@ -269,9 +270,7 @@ class Mill:
 
     @_do.register
     def _generated_code(self, bound: GeneratedCode) -> Answer:
-        known = [
-            compile_aggregate(d.body).source if isinstance(d, UserAggregate) else d.text for d in bound.definitions
-        ]
+        known = [_code(d) if isinstance(d, UserAggregate) else d.text for d in bound.definitions]
         return Answer("generated Python", text="\n\n".join(known))
 
     @_do.register
@@ -397,6 +396,12 @@ def _anchored(definition: Definition, base: Path) -> Definition:
         case Sink(address=address) if address.kind in FILE_KINDS:
             return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
     return definition
+
+
+def _code(definition: UserAggregate) -> str:
+    """The class that a body becomes, and its kernels if it has any."""
+    source, kernel = compile_aggregate(definition.body).source, kernel_of(definition.body)
+    return source if kernel is None else f"{source}\n\n# compiled by numba\n\n\n{kernel.source}"
 
 
 def shape_of(plan: Node) -> str:

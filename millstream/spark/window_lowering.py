@@ -15,7 +15,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from millstream.aggregates.registry import find
-from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.catalog import definitions as bound
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall, Item, Stream
@@ -25,13 +24,12 @@ from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.from_first import FromFirst
 from millstream.operators.grouped import TIME, Call, Grouped
 from millstream.operators.late import LateTuples
-from millstream.operators.over import OverAggregate as OverOperator
+from millstream.operators.over_calls import over_operator
 from millstream.operators.paned_aggregate import EMITTED, END, STAMP, START, PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.operators.row_windows import RowWindows
 from millstream.operators.session_windows import SessionWindows
 from millstream.operators.slide_by_tuple import SlideByTupleWindows
-from millstream.operators.stepped_over import SteppedOver
 from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, TableScan, WindowAggregate
 from millstream.plan.trace import steps, trace
 from millstream.spark.bucket_run import Outlet
@@ -92,8 +90,7 @@ def lower_over(node: OverAggregate, frame: DataFrame, host: Host, marked: bool) 
     carried = [fields[name.lower()].with_name(name) for name in work.carried]
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     answers = pa.schema([*carried, *results])
-    stepped = any(isinstance(c.call.aggregate, SqlAggregate) for c in work.calls)
-    make = partial(SteppedOver if stepped else OverOperator, work)
+    make = partial(over_operator(work), work)
     staged = _staged(node, frame, columns, inlet, origin, make, answers, ((ANSWER_TIME, 0),), host)
     return _given(staged, answers, marked)
 

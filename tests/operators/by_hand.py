@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from millstream.aggregates.user.choose import sql_aggregate
 from millstream.aggregates.user.sql_aggregate import Seen, SqlAggregate, Versions, in_order
 from tests.aggregates.user.making import compiled
 from tests.operators.test_over import SLACK, Row, Stream
@@ -29,12 +30,16 @@ def declared(base: str | None, window: str | None) -> Versions:
 
 @dataclass(frozen=True)
 class Known:
-    """An aggregate with the versions that are declared, and what it must return over tuples in their order."""
+    """An aggregate with the versions that are declared, and what it must return over tuples in their order.
+
+    It runs as a class of Python, or if it is `fast` in the form that the system chooses for it.
+    """
 
     name: str
     hand: Hand
     base: str | None = None
     window: str | None = None
+    fast: bool = False
 
     @property
     def versions(self) -> Versions:
@@ -42,7 +47,7 @@ class Known:
 
     @property
     def aggregate(self) -> SqlAggregate:
-        return SqlAggregate(self.versions)
+        return sql_aggregate(self.versions) if self.fast else SqlAggregate(self.versions)
 
     @property
     def by_hand(self) -> SqlAggregate:
@@ -220,20 +225,27 @@ CREATE ALGEBRAIC AGGREGATE top (x BIGINT) : BIGINT {
   TERMINATE: { INSERT INTO RETURN SELECT v FROM best ORDER BY v DESC LIMIT 3; }
 }"""
 
-BASE = [
+
+def _forms(*plain: Known) -> list[Known]:
+    """Each as it is, and in the form that the system chooses where that is another."""
+    fast = [replace(known, name=f"{known.name}, fast", fast=True) for known in plain]
+    return [*plain, *(known for known in fast if type(known.aggregate) is not SqlAggregate)]
+
+
+BASE = _forms(
     Known("mean", mean_or_null, MEAN),
     Known("rising", rising, RISING),
     Known("decayed", decayed, DECAYED),
-]
-WINDOW = [
+)
+WINDOW = _forms(
     Known("window mean", mean, window=WINDOW_MEAN),
     Known("mean at the end", mean, window=ENDING_MEAN),
     Known("peak", lambda t: [(max(given_values(t), default=None),)], window=PEAK),
     Known("ends", lambda t: [(t[0][0], t[-1][0])], window=ENDS),
     Known("evens", lambda t: [(v,) for v in given_values(t) if v % 2 == 0], window=EVENS),
     Known("tally", tally, window=TALLY),
-]
-ALGEBRAIC = [
+)
+ALGEBRAIC = _forms(
     Known("total", lambda t: [(sum(v) if (v := given_values(t)) else None,)], TOTAL),
     Known("window total", lambda t: [(sum(given_values(t)),)], window=WINDOW_TOTAL),
     Known(
@@ -244,7 +256,7 @@ ALGEBRAIC = [
     ),
     Known("highest", lambda t: [(max(given_values(t), default=None),)], HIGHEST),
     Known("top", lambda t: [(v,) for v in sorted(given_values(t), reverse=True)[:3]], TOP),
-]
+)
 EVERY = [*BASE, *WINDOW, *ALGEBRAIC]
 
 

@@ -19,6 +19,7 @@ from millstream.errors import SettingError
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.grouped import TIME, Call
+from millstream.operators.over_calls import over_operator
 from millstream.operators.stepped_over import SteppedOver
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.over import OverRange, OverRows
@@ -86,7 +87,8 @@ def test_each_cell_equals_brute_force(kind: str, shape: str, data: st.DataObject
     aggregate = known.aggregate
     stream = data.draw(user_streams(aggregate))
     work = over(aggregate, window, partitioned)
-    found = [row for t in stream.run(lambda b: SteppedOver(work, b), work.partition_names) for row in t.to_pylist()]
+    operator = over_operator(work) if known.fast else SteppedOver
+    found = [row for t in stream.run(lambda b: operator(work, b), work.partition_names) for row in t.to_pylist()]
     assert len(found) == len({row["id"] for row in found}), "a tuple answered twice"
     by_id = stream.tuples(getattr(window, "order", "rank"))
     if not partitioned:
@@ -109,15 +111,16 @@ def test_each_cell_equals_brute_force(kind: str, shape: str, data: st.DataObject
 
 @some
 @given(data=st.data(), window=per_tuple(), pause=st.integers(-20, 30))
-@pytest.mark.parametrize("known", [BASE[1], WINDOW[0], WINDOW[5]], ids=lambda known: known.name)
+@pytest.mark.parametrize("known", [BASE[1], WINDOW[0], WINDOW[5], BASE[-1], WINDOW[-1]], ids=lambda known: known.name)
 def test_a_stream_goes_on_after_its_end(known: Known, data: st.DataObject, window: Window, pause: int) -> None:
     aggregate = known.aggregate
     stream = data.draw(user_streams(aggregate))
     rows = sorted(stream.arrived, key=lambda r: r.time)
     work, found = over(aggregate, window), []
+    kind = over_operator(work) if known.fast else SteppedOver
     blobs = MemoryBlobs()
     for part in ([r for r in rows if r.time < pause], [r for r in rows if r.time >= pause]):
-        operator = SteppedOver(work, blobs)
+        operator = kind(work, blobs)
         if part:
             assert operator.process(stream.table(part)) == 0
         found += [row for t in operator.punctuate(Punctuation(0, final=True)) for row in t.to_pylist()]

@@ -163,7 +163,7 @@ class SqlAggregate(Aggregate):
         return (objects(list(_pieces(seen, column.value_lengths().to_pylist()))),)
 
     def __reduce__(self) -> tuple[type[SqlAggregate], tuple[Versions]]:
-        return SqlAggregate, (self.versions,)
+        return type(self), (self.versions,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SqlAggregate) and other.versions == self.versions

@@ -78,6 +78,7 @@ def test_describe_and_explain(mill: Mill) -> None:
     text = mill.execute("EXPLAIN AGGREGATE myavg")[0].text
     assert text is not None
     assert "self.state_cnt = add_int32(self.state_cnt, 1)" in text
+    assert "def fold(starts, ends, next__of" in text
 
 
 def test_drop(mill: Mill) -> None:

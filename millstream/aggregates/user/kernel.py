@@ -1,0 +1,111 @@
+"""Kernels made ready to run: what `kernel_source` writes, compiled by numba when it is first needed."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from millstream.aggregates.user.body import Body
+from millstream.aggregates.user.columns import Bools, Ints, Numbers, dtype, empty
+from millstream.aggregates.user.kernel_functions import FUNCTIONS
+from millstream.aggregates.user.kernel_source import Writer, has_kernel
+
+Variables = tuple[np.ndarray[Any, Any], ...]
+"""The states of many groups: whether they have seen a tuple, then each variable and whether it is NULL."""
+
+
+class Kernel:
+    """The kernels of one body."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        self._writer = Writer(body)
+
+    @property
+    def source(self) -> str:
+        """The text of the kernels."""
+        return f"{self._writer.fold()}\n\n{self._writer.steps()}"
+
+    @cached_property
+    def _fold(self) -> Callable[..., None]:
+        return compiled(self._writer.fold(), "fold", self.body.name)
+
+    @cached_property
+    def _steps(self) -> Callable[..., None]:
+        return compiled(self._writer.steps(), "steps", self.body.name)
+
+    def fold(self, starts: Ints, ends: Ints, arguments: Sequence[Numbers]) -> tuple[Bools, list[Numbers]]:
+        """For each group, whose tuples are in their order from `starts` to `ends`: whether it returns, and what."""
+        has, results = self._answers(len(starts))
+        self._fold(starts, ends, *_flat(arguments), has, *_flat(results))
+        return has, results
+
+    def variables(self, groups: int) -> Variables:
+        """The states of groups that have seen nothing."""
+        found: list[np.ndarray[Any, Any]] = [np.zeros(groups, dtype=np.bool_)]
+        for table in self.body.tables:
+            if table.name not in self._writer.tables:
+                continue
+            for number, column in enumerate(table.columns):
+                first = table.rows[0][number].value if table.rows else None
+                values = np.full(groups, 0 if first is None else first, dtype=dtype(column.type))
+                found += [values, np.full(groups, first is None)]
+        return tuple(found)
+
+    def steps(
+        self,
+        spans: tuple[Ints, Ints, Ints, Ints],
+        times: Ints,
+        frame: tuple[bool, int],
+        chosen: tuple[Bools, Bools],
+        expired: Ints,
+        arguments: Sequence[Numbers],
+        variables: Variables,
+    ) -> tuple[Bools, list[Numbers]]:
+        """Step through tuples; changes `expired` and `variables`. Answers are by the places of tuples.
+
+        `spans` has for each partition where its new tuples begin and end, its number, and where its tuple number 0
+        would be. A frame goes by time or not, and reaches so far. Chosen are the tuples that come and those that
+        answer.
+        """
+        has, results = self._answers(len(times))
+        self._steps(*spans, times, *frame, *chosen, expired, *_flat(arguments), *variables, has, *_flat(results))
+        return has, results
+
+    def _answers(self, size: int) -> tuple[Bools, list[Numbers]]:
+        return np.zeros(size, dtype=np.bool_), [empty(field.type, size) for field in self.body.result]
+
+
+def compiled(source: str, function: str, name: str) -> Callable[..., None]:
+    """A function from its text, as numba compiles it."""
+    # Only here: it takes half a second to load, and most processes never need it.
+    import numba
+
+    filename = f"<kernel {function} of {name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    module: dict[str, Any] = {**_functions(), "inf": float("inf"), "nan": float("nan")}
+    # All text of users has been parsed, typed and written anew: names are made by Namer, literals by repr.
+    exec(compile(source, filename, "exec"), module)  # noqa: S102
+    made: Callable[..., None] = numba.njit(module[function], error_model="numpy", nogil=True)
+    return made
+
+
+@lru_cache(maxsize=1)
+def _functions() -> dict[str, Any]:
+    import numba
+
+    return {name: numba.njit(function, error_model="numpy") for name, function in FUNCTIONS.items()}
+
+
+@lru_cache(maxsize=256)
+def kernel_of(body: Body) -> Kernel | None:
+    """The kernels of a body, None if it cannot have any."""
+    return Kernel(body) if has_kernel(body) else None
+
+
+def _flat(columns: Sequence[Numbers]) -> list[np.ndarray[Any, Any]]:
+    return [array for column in columns for array in column]
