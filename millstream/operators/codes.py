@@ -8,8 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 Numbers = npt.NDArray[np.int64]
+
+
+ROOM = 8
+"""Numbers that span no more than so many times their count are looked up in a table: that beats hashing them."""
 
 
 def dense_groups(columns: Sequence[pa.Array], rows: int) -> tuple[Numbers, Numbers]:
@@ -26,21 +31,37 @@ def dense_groups(columns: Sequence[pa.Array], rows: int) -> tuple[Numbers, Numbe
     for column in columns:
         indices, count = _encode(column)
         if size * max(count, 1) > 2**62:
-            codes, firsts = _dense(codes)
+            codes, firsts = _dense(codes, size)
             size = len(firsts)
         codes = codes * count + indices
         size *= max(count, 1)
-    return _dense(codes)
+    return _dense(codes, size)
 
 
 def _encode(column: pa.Array) -> tuple[Numbers, int]:
+    """Small numbers that stand for the values, and how many there may be."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pt.is_signed_integer(array.type) and not array.null_count and len(array):
+        values = array.to_numpy()
+        low, high = int(values.min()), int(values.max())
+        if high - low < ROOM * len(values):
+            return values.astype(np.int64) - low, high - low + 1
+    return _hashed(array)
+
+
+def _hashed(array: pa.Array) -> tuple[Numbers, int]:
     encoded = pc.dictionary_encode(array, null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 
 
-def _dense(codes: Numbers) -> tuple[Numbers, Numbers]:
-    groups, count = _encode(pa.array(codes))
+def _dense(codes: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    if size <= ROOM * len(codes):
+        known = np.zeros(size, dtype=np.bool_)
+        known[codes] = True
+        numbers = np.cumsum(known, dtype=np.int64) - 1
+        groups, count = numbers[codes], int(numbers[-1]) + 1
+    else:
+        groups, count = _hashed(pa.array(codes))
     firsts = np.empty(count, dtype=np.int64)
     # Written backwards, so that the first row of each group is written last.
     firsts[groups[::-1]] = np.arange(len(codes) - 1, -1, -1)

@@ -49,7 +49,7 @@ def frame_states(
     single = aggregate.reduce(aggregate.zero(size), np.arange(size), arguments, times)
     if aggregate.additive:
         return _differences(aggregate, single, first, last)
-    return _from_tree(aggregate, single, first, last)
+    return from_tree(aggregate, single, first, last)
 
 
 def frame_answers(
@@ -85,7 +85,7 @@ def _differences(aggregate: Aggregate, single: State, first: Numbers, last: Numb
     return aggregate.merge(tuple(found), aggregate.zero(len(first)))
 
 
-def _from_tree(aggregate: Aggregate, level: State, first: Numbers, last: Numbers) -> State:
+def from_tree(aggregate: Aggregate, level: State, first: Numbers, last: Numbers) -> State:
     """Each frame from blocks of 1, 2, 4, ... states: at each size at most one at its left end and one at its right."""
     left, right = aggregate.zero(len(first)), aggregate.zero(len(first))
     begin, end = first.copy(), last + 1

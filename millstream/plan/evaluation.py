@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from millstream.aggregates.contract import Aggregate
@@ -9,7 +10,7 @@ from millstream.aggregates.evaluation import over_frames, over_panes
 from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.landmark import Landmark
-from millstream.windows.over import Over
+from millstream.windows.over import Over, OverRows
 from millstream.windows.panes import Paned
 from millstream.windows.session import Session
 
@@ -33,5 +34,18 @@ def evaluation(aggregate: Aggregate, window: Window[Any]) -> str:
     if isinstance(window, Session):
         return "merged fragments"
     if isinstance(window, Over) and isinstance(aggregate, SqlAggregate):
-        return "tuple by tuple"
+        return "tuple by tuple" if pane_of_rows(aggregate, window) is None else "panes of rows"
     return over_frames(aggregate)
+
+
+def pane_of_rows(aggregate: Aggregate, window: Window[Any]) -> int | None:
+    """How many tuples the panes of OVER (ROWS ... SLIDE ...) have, None if tuples are not to be kept as panes.
+
+    That takes an ALGEBRAIC aggregate, and a window and a slide that have a measure in common.
+    """
+    if not (isinstance(window, OverRows) and isinstance(aggregate, SqlAggregate) and aggregate.algebraic):
+        return None
+    if window.preceding is None:
+        return None
+    pane = math.gcd(window.preceding + 1, window.slide)
+    return pane if pane > 1 else None
