@@ -57,6 +57,7 @@ class AggregateCall:
     """One aggregate of a windowed SELECT: its algebra and what it reads; its answer is the column `name`.
 
     A user-defined aggregate answers with lists of rows, which become rows of the result; `rows` are their columns.
+    `reads` are the tables that its body reads.
     """
 
     name: str
@@ -65,6 +66,7 @@ class AggregateCall:
     condition: exp.Expression | None
     text: str
     rows: Schema | None = None
+    reads: tuple[Table, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -17,7 +17,7 @@ from millstream.aggregates.user.sql_aggregate import Versions
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
-from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, suggest
+from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.language import functions
 from millstream.language.bind_python_calls import bind_python_call
 from millstream.language.expressions import bind_expression, bind_predicate
@@ -119,10 +119,10 @@ def bind_user_call(
         )
         hint = f"{definition.name}({', '.join(f'{c.name} {type_name(c.type)}' for c in wanted)})"
         raise TypeMismatch(message, text, span_of(node), clause="SELECT", hint=hint)
-    if definition.body.reads:
-        message = f"{definition.name} reads the table {definition.body.reads[0].name}, which cannot run on a stream yet"
-        hint = "keep what it needs in a table of its own"
-        raise NotYet(message, text, span_of(node), clause="SELECT", hint=hint)
+    read = {t.name for version in (base, window) if version for t in version.body.reads}
+    if missing := sorted(read - set(scope.tables)):
+        message, hint = f"{definition.name} reads the table {missing[0]}, which is gone", "CREATE TABLE it again"
+        raise UnknownName(message, text, span_of(node), clause="SELECT", hint=hint)
     bound = [bind_expression(a, scope, text, "SELECT")[0] for a in arguments]
     condition = call.condition
     return AggregateCall(
@@ -132,6 +132,7 @@ def bind_user_call(
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(node),
         rows=definition.result,
+        reads=tuple(scope.tables[name] for name in sorted(read)),
     )
 
 

@@ -66,7 +66,8 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         ctes = {**ctes, **{c.alias.lower(): c.this for c in with_.expressions}}
     _check_clauses(query, text)
     scope = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
-    scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog))
+    tables = {table.name: table for table in catalog.all(Table)}
+    scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog), tables=tables)
     if overs_of(query):
         return bind_over(query, scope, text)
     if named := query.args.get("windows"):

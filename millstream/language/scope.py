@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millstream.catalog.definitions import PythonAggregate, Select, UserAggregate
+from millstream.catalog.definitions import PythonAggregate, Select, Table, UserAggregate
 from millstream.catalog.schema import Schema, SqlType
 from millstream.language.window_clause import WindowClause
 
@@ -18,7 +18,7 @@ class Scope:
     """The relation that a SELECT reads, under the name that the SELECT gives it.
 
     `latent` tuples never had a time stamp; those that lost one are not latent. `aggregates` are those of users, by
-    their names in small letters, and `python` those that are classes.
+    their names in small letters, and `python` those that are classes. `tables` are those of the catalog, by name.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Scope:
     latent: bool = False
     aggregates: Mapping[str, UserVersions] = field(default_factory=dict)
     python: Mapping[str, PythonAggregate] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @property
     def types(self) -> Mapping[str, SqlType]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from millstream.aggregates.contract import State
+from millstream.operators.group_names import naming_groups
 from millstream.operators.grouped import Grouped
 
 START, END, EMITTED = "window_start", "window_end", "emitted"
@@ -28,7 +29,8 @@ def answers(
 ) -> pa.Table:
     """A row per group: its keys, its results, and its window."""
     data = {name: keys[name] for name in work.key_names}
-    data.update(results(work, states))
+    with naming_groups(keys, work.key_names):
+        data.update(results(work, states))
     data.update({START: starts, END: ends})
     if work.emit is not None:
         data[EMITTED] = pa.array([emitted] * len(ends), pa.string())

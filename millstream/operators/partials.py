@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from millstream.aggregates.contract import Groups, Times
 from millstream.operators.codes import dense_groups
 from millstream.operators.emission import window_of
+from millstream.operators.group_names import naming_groups
 from millstream.operators.grouped import PANE, TIME, Grouped
 
 
@@ -26,7 +27,8 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     groups, firsts = dense_groups([*columns, pa.array(panes)], len(times))
     data = {name: rows[name].take(pa.array(firsts)) for name in work.key_names}
     data[PANE] = pa.array(panes[firsts])
-    data.update(reduced(work, rows, groups, len(firsts), times))
+    with naming_groups(data, work.key_names):
+        data.update(reduced(work, rows, groups, len(firsts), times))
     first, last = window.spans(window.origin + panes[firsts] * window.pane)
     table = pa.table(data)
     return table if (first <= last).all() else table.filter(pa.array(first <= last))

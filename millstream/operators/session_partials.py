@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.codes import dense_groups
+from millstream.operators.group_names import naming_groups
 from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.partials import reduced
 from millstream.windows.session import Session
@@ -37,5 +38,6 @@ def session_partials(work: Grouped, rows: pa.Table) -> pa.Table:
     data = {name: rows[name].take(pa.array(firsts)) for name in work.key_names}
     data[FIRST] = pa.array(starts[firsts])
     data[LAST] = pa.array(ends[firsts] - session.gap)
-    data.update(reduced(work, rows, groups, len(firsts), times))
+    with naming_groups(data, work.key_names):
+        data.update(reduced(work, rows, groups, len(firsts), times))
     return pa.table(data)

@@ -53,6 +53,7 @@ class Steps:
         self._compiled = compile_aggregate(finite or aggregate.versions.any)
         self.active = isinstance(self.window, OverRange) and self.window.active and finite is not None
         self.recomputes = self.reach is not None and finite is None
+        self._tables = {} if self.recomputes else aggregate.catalog_tables(self._compiled)
         self._states: dict[int, State] = {}
 
     @property
@@ -68,7 +69,7 @@ class Steps:
             return self._recomputed(columns, place) if answers else []
         state = self._states.get(partition)
         if state is None:
-            state = self._states[partition] = self._compiled.new()
+            state = self._states[partition] = self._compiled.new(self._tables)
         values = columns.values[place]
         if not isinstance(state, WindowState):
             rows = state.add(*values)
@@ -110,7 +111,7 @@ class Steps:
 
     def restore(self, plain: Mapping[int, tuple[Any, ...]]) -> None:
         """Go on with states that were stored."""
-        self._states.update((n, self._compiled.from_plain(p)) for n, p in plain.items())
+        self._states.update((n, self._compiled.from_plain(p, self._tables)) for n, p in plain.items())
 
 
 class _PlainUnpickler(pickle.Unpickler):

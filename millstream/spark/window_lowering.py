@@ -43,6 +43,7 @@ from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
+from millstream.spark.read_tables import with_tables
 from millstream.spark.stage import Stage
 from millstream.spark.wire import from_wire, wire_schema
 from millstream.windows.cumulate import Cumulate
@@ -71,7 +72,7 @@ class _Origin:
 
 def lower_window(node: WindowAggregate, frame: DataFrame, host: Host, marked: bool) -> DataFrame:
     """The frame that computes a window aggregate over the frame of its input."""
-    work, columns = _work(node.windowed)
+    work, columns = _work(node.windowed, host)
     make, prepare = _operator(work)
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
     origin = _origin(node.below, node.windowed.time, host)
@@ -83,7 +84,7 @@ def lower_window(node: WindowAggregate, frame: DataFrame, host: Host, marked: bo
 
 def lower_over(node: OverAggregate, frame: DataFrame, host: Host, marked: bool) -> DataFrame:
     """The frame that adds the answers of OVER to the frame of its input."""
-    work, columns = _frames(node.framed)
+    work, columns = _frames(node.framed, host)
     origin = _origin(node.below, node.framed.time, host)
     inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised)
     fields = {f.name.lower(): f for f in to_arrow_schema(frame.schema, timezone="UTC")}
@@ -174,7 +175,7 @@ def _by_group(work: Grouped) -> bool:
     return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
-def _work(windowed: bound.Windowed) -> tuple[Grouped, dict[str, str]]:
+def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, str]]:
     """What the operator does, and the columns that Catalyst computes for it."""
     columns = {item.name: spark_text(item.expression) for item in windowed.keys}
     count = find("count_star")
@@ -182,20 +183,20 @@ def _work(windowed: bound.Windowed) -> tuple[Grouped, dict[str, str]]:
     # The count of rows says which groups are there; whoever asks for it gets the same.
     plain = [c.name for c in windowed.calls if c.aggregate.name == count.name and c.condition is None]
     others = [c for c in windowed.calls if c.name not in plain]
-    calls = (Call(count([]), names=tuple(plain)), *_calls(others, columns))
+    calls = (Call(count([]), names=tuple(plain)), *_calls(others, columns, host))
     work = Grouped(_typed(windowed.keys), calls, windowed.window, windowed.partition)
     return replace(work, emit=windowed.emit, from_first=windowed.from_first), columns
 
 
-def _frames(framed: bound.Framed) -> tuple[Framed, dict[str, str]]:
+def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, dict[str, str]]:
     columns = {name: quoted(name) for name in framed.carried}
     columns.update((item.name, spark_text(item.expression)) for item in framed.keys)
-    calls = _calls([c.call for c in framed.calls], columns)
+    calls = _calls([c.call for c in framed.calls], columns, host)
     pairs = zip(calls, framed.calls, strict=True)
     return Framed(_typed(framed.keys), tuple(FramedCall(c, f.window) for c, f in pairs), framed.carried), columns
 
 
-def _calls(calls: Sequence[AggregateCall], columns: dict[str, str]) -> list[Call]:
+def _calls(calls: Sequence[AggregateCall], columns: dict[str, str], host: Host) -> list[Call]:
     """The calls, whose arguments and conditions are added to the columns; what is read twice is carried once."""
     by_text: dict[str, str] = {}
 
@@ -207,7 +208,7 @@ def _calls(calls: Sequence[AggregateCall], columns: dict[str, str]) -> list[Call
 
     return [
         Call(
-            call.aggregate,
+            with_tables(call, host),
             tuple(column(spark_text(a)) for a in call.arguments),
             None if call.condition is None else column(spark_text(call.condition)),
             (call.name,),

@@ -122,6 +122,47 @@ def test_every_window(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
+def test_bodies_read_tables_and_windows_emit(tmp_path: Path) -> None:
+    feed(tmp_path)
+    (tmp_path / "fees.csv").write_text("k,fee\na,2\nc,9\n")
+    with connect(base=tmp_path, once=True) as mill:
+        mill.execute(f"""{STREAM}
+            CREATE TABLE fees (k STRING, fee INT) SOURCE 'csv:fees.csv';
+            CREATE AGGREGATE net (key STRING, v INT) : INT {{
+              TABLE state (total INT) AS VALUES (0);
+              INITIALIZE: ITERATE: {{
+                UPDATE state SET total = total + v - coalesce((SELECT fee FROM fees WHERE fees.k = key), 0);
+              }}
+              TERMINATE: {{ INSERT INTO RETURN SELECT total FROM state; }}
+            }};
+            {TOTAL};
+            CREATE QUERY nets AS SELECT k, window_end, net(k, v) [RANGE 10 SECONDS, WA ts] AS net FROM s GROUP BY k;
+            CREATE QUERY lately AS SELECT k, ts, net(k, v) OVER (PARTITION BY k ROWS 2 PRECEDING) AS net FROM s;
+            CREATE QUERY early AS SELECT k, window_end, emitted, total(v, 1) [RANGE 1 MINUTE, WA ts]
+              FROM s GROUP BY k EMIT EVERY 5 SECONDS;
+        """)
+        mill.wait()
+        found = {name: answers(mill, name) for name in ("nets", "lately", "early")}
+    net = {"a": lambda vs: sum(vs) - 2 * len(vs), "b": sum}
+    keyed = {key: of_key(key) for key in "ab"}
+    assert found["nets"] == Counter(
+        (k, at(end), net[k]([v for s, v in keyed[k] if end - 10 <= s < end])) for k in "ab" for end in (10, 80)
+    )
+    assert found["lately"] == Counter(
+        (k, at(keyed[k][i][0]), net[k]([v for _, v in keyed[k][max(i - 2, 0) : i + 1]]))
+        for k in "ab"
+        for i in range(10)
+    )
+    early = [(k, e, m, t, n) for k, e, m, t, n in found["early"].elements() if e == at(60)]
+    whole = {k: [v for s, v in keyed[k] if s < 60] for k in "ab"}
+    assert sorted(row for row in early if row[2] == "final") == [
+        (k, at(60), "final", sum(whole[k]), len(whole[k])) for k in "ab"
+    ]
+    first_five = {k: [v for s, v in keyed[k] if s < 5] for k in "ab"}
+    assert {("partial", sum(vs), len(vs)) for vs in first_five.values()} <= {row[2:] for row in early}
+
+
+@pytest.mark.usefixtures("spark")
 def test_the_alarm_of_the_paper(tmp_path: Path) -> None:
     """Items that pass without an authorized person are reported, when they leave the window."""
     (tmp_path / "in").mkdir()

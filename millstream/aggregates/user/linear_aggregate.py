@@ -17,14 +17,14 @@ from millstream.aggregates.user.columns import Bools, Numbers, dtype, empty, num
 from millstream.aggregates.user.kernel import compiled
 from millstream.aggregates.user.kernel_source import Writer, rowwise
 from millstream.aggregates.user.linear import Column, Linear, Row, linear
-from millstream.aggregates.user.sql_aggregate import SqlAggregate, Versions
+from millstream.aggregates.user.sql_aggregate import Contents, SqlAggregate, Versions
 
 
 class LinearAggregate(SqlAggregate):
     """The state of a group is the number of its tuples, and for each column that adds up the built-in sum."""
 
-    def __init__(self, versions: Versions) -> None:
-        super().__init__(versions)
+    def __init__(self, versions: Versions, contents: Contents | None = None) -> None:
+        super().__init__(versions, contents)
         found = linear(self.body)
         assert found is not None  # noqa: S101  (whoever chose this class has asked)
         self._linear: Linear = found

@@ -12,7 +12,7 @@ pane may come in any order, too, is for the aggregate to bear, since parts of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,10 @@ from millstream.aggregates.user import states
 from millstream.aggregates.user.arrow import arrow_type, from_values, to_column, to_values
 from millstream.aggregates.user.body import Body, Field, Type
 from millstream.aggregates.user.compiled import Compiled, compile_aggregate
+from millstream.aggregates.user.tables import Table
+
+Contents = Mapping[str, Sequence[Sequence[Any]]]
+"""The rows of tables of the catalog, by the names of the tables."""
 
 Seen = tuple[int, tuple[Any, ...]]
 """A tuple: its time, and the values of the arguments; or a row of a part: the time of the part, and its values."""
@@ -55,11 +59,15 @@ class Versions:
 
 
 class SqlAggregate(Aggregate):
-    """An aggregate with a body in SQL. Its answers are lists of rows: a body returns none, one or many."""
+    """An aggregate with a body in SQL. Its answers are lists of rows: a body returns none, one or many.
 
-    def __init__(self, versions: Versions) -> None:
+    `contents` are the tables of the catalog that it reads; before they are known, it cannot run.
+    """
+
+    def __init__(self, versions: Versions, contents: Contents | None = None) -> None:
         super().__init__([arrow_type(field.type) for field in versions.any.parameters])
         self.versions = versions
+        self._contents = contents or {}
         self.body = versions.any
         self.algebraic = versions.algebraic
         # What is kept of a group: the rows of a part, or the tuples.
@@ -111,6 +119,18 @@ class SqlAggregate(Aggregate):
         answers = [[values for _, values in part or ()] if self.algebraic else self.run(part) for part in state[0]]
         return from_values(answers, self.body.result, self.row)
 
+    def reading(self, contents: Contents) -> SqlAggregate:
+        """The same with the rows of the tables of the catalog that it reads."""
+        return type(self)(self.versions, contents)
+
+    def catalog_tables(self, compiled: Compiled) -> dict[str, Table]:
+        """The tables of the catalog as one of its versions reads them."""
+        return {read.name: compiled.table(read.name, self._contents[read.name]) for read in compiled.body.reads}
+
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        return self.catalog_tables(self._compiled)
+
     @cached_property
     def _compiled(self) -> Compiled:
         # Kept: to find it anew by its body would take longer than a small group does.
@@ -122,7 +142,7 @@ class SqlAggregate(Aggregate):
 
     def run_in_order(self, seen: Iterable[Seen]) -> states.Rows:
         """What the body returns last over tuples in their order: at the end if it blocks, else with the last tuple."""
-        state = self._compiled.new()
+        state = self._compiled.new(self._tables)
         rows: states.Rows = []
         for number, (_, values) in enumerate(seen):
             if isinstance(state, states.WindowState):
@@ -162,8 +182,8 @@ class SqlAggregate(Aggregate):
         seen = list(zip(times, values if self._kept else [()] * len(times), strict=True))
         return (objects(list(_pieces(seen, column.value_lengths().to_pylist()))),)
 
-    def __reduce__(self) -> tuple[type[SqlAggregate], tuple[Versions]]:
-        return type(self), (self.versions,)
+    def __reduce__(self) -> tuple[type[SqlAggregate], tuple[Versions, Contents]]:
+        return type(self), (self.versions, self._contents)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SqlAggregate) and other.versions == self.versions
