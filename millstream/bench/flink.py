@@ -26,16 +26,27 @@ SOURCES = {
 
 
 class FlinkJob:
-    """Count, max and sum per key in a HOP window; a run is from the submission of the statement to the job's end."""
+    """Aggregates per key in a HOP window; a run is from the submission of the statement to the job's end.
 
-    def __init__(self, setting: Setting, source: str) -> None:
+    The aggregates are count, max and sum, built in, or one in Python.
+    """
+
+    def __init__(self, setting: Setting, source: str, aggregates: str = "built-in") -> None:
         python = flink_env.installed()
         if python is None:
             raise RunError(f"there is no Flink in {flink_env.folder()}")
         self._source = source
+        self._aggregates = aggregates
         self._rows = setting.options["rows"]
         data = str(csv_parts(Path(setting.data), setting.cores)) if source == "csv" else ""
-        job = {**setting.options, "source": source, "data": data, "cores": setting.cores, "start": START_MICROS}
+        job = {
+            **setting.options,
+            "source": source,
+            "data": data,
+            "cores": setting.cores,
+            "start": START_MICROS,
+            "aggregates": aggregates,
+        }
         self._process = subprocess.Popen(
             [str(python), str(Path(__file__).with_name("flink_program.py")), json.dumps(job)],
             stdin=subprocess.PIPE,
@@ -55,7 +66,7 @@ class FlinkJob:
 
         with tempfile.TemporaryDirectory(prefix="bench-flink-") as place:
             self._ask(do="results", folder=place)
-            ds.write_dataset(_read_results(Path(place)), folder, format="parquet")
+            ds.write_dataset(_read_results(Path(place), self._aggregates), folder, format="parquet")
 
     def notes(self) -> dict[str, Any]:
         """What its source was, and how fast that is on its own."""
@@ -93,19 +104,14 @@ class FlinkJob:
         return answer
 
 
-def _read_results(folder: Path) -> Any:
+def _read_results(folder: Path, aggregates: str) -> Any:
     import pyarrow as pa
     from pyarrow import csv
     from pyarrow import dataset as ds
 
-    fields = pa.schema(
-        [
-            ("k", pa.int32()),
-            ("window_end", pa.timestamp("us")),
-            ("n", pa.int64()),
-            ("high", pa.float64()),
-            ("total", pa.float64()),
-        ]
-    )
+    answers = {"n": pa.int64(), "high": pa.float64(), "total": pa.float64()}
+    if aggregates == "python":
+        answers = {"answer": pa.float64()}
+    fields = pa.schema([("k", pa.int32()), ("window_end", pa.timestamp("us")), *answers.items()])
     layout = ds.CsvFileFormat(read_options=csv.ReadOptions(column_names=fields.names))
     return ds.dataset(folder, schema=fields, format=layout)

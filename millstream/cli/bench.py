@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from millstream.bench import passthrough, sliding
 from millstream.bench.workload import Size, Workload
+from millstream.cli import bench_uda
+from millstream.cli.bench_arguments import add_choices, add_data, add_runs, add_size, at_least, numbers, say
 
 WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD, sliding.WORKLOAD)
 
@@ -32,6 +32,7 @@ def add_arguments(commands: Any) -> None:
         _add_workload_arguments(own, workload)
     _add_latency(workloads)
     _add_state(workloads)
+    bench_uda.add_arguments(workloads)
     _add_sweep(workloads)
     _add_plots(workloads)
 
@@ -41,28 +42,10 @@ def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload)
     parser.add_argument(
         "--against", metavar="ENGINES", default="", help=f"engines to compare with, comma-separated: {others}"
     )
-    parser.add_argument("--rows", type=_at_least(1), default=10_000_000, help="rows to process (%(default)s)")
-    parser.add_argument("--keys", type=_at_least(1), default=1000, help="distinct keys in them (%(default)s)")
-    for choice in workload.choices:
-        parser.add_argument(
-            f"--{choice.name}",
-            type=_at_least(choice.least),
-            default=choice.default,
-            help=f"{choice.what} (%(default)s)",
-        )
-    parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
-    parser.add_argument("--repeat", type=_at_least(1), default=5, metavar="N", help="timed runs (%(default)s)")
-    parser.add_argument(
-        "--warm-up", type=_at_least(0), default=5, metavar="N", help="untimed runs before them (%(default)s)"
-    )
-    parser.add_argument(
-        "--warm-up-seconds",
-        type=_at_least(0),
-        default=0,
-        metavar="S",
-        help="go on with untimed runs until an engine has worked so long, the first run included (%(default)s)",
-    )
-    _add_data(parser)
+    add_size(parser)
+    add_choices(parser, workload.choices)
+    add_runs(parser)
+    add_data(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a line: one for each engine, then the ratios"
     )
@@ -90,7 +73,7 @@ def bench(arguments: argparse.Namespace) -> int:
         repeat=arguments.repeat,
         warm_up=arguments.warm_up,
         warm_up_seconds=arguments.warm_up_seconds,
-        say=_say,
+        say=say,
     )
     if arguments.json:
         print("\n".join(report.json_lines(results)))
@@ -105,16 +88,16 @@ def bench(arguments: argparse.Namespace) -> int:
 def _add_latency(commands: Any) -> None:
     what = "latency: from the file that covers a window to its result in a sink, at a steady load"
     parser = commands.add_parser("latency", help=what, description=what)
-    parser.add_argument("--rate", type=_at_least(1), default=10_000, help="rows per second (%(default)s)")
-    parser.add_argument("--keys", type=_at_least(1), default=100, help="distinct keys in them (%(default)s)")
-    parser.add_argument("--range", type=_at_least(1), default=1, help="length of the window in seconds (%(default)s)")
-    parser.add_argument("--slide", type=_at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
-    parser.add_argument("--disorder", type=_at_least(0), default=0, help="how late rows are, in ms (%(default)s)")
-    parser.add_argument("--every", type=_at_least(1), default=100, help="a file so often, in ms (%(default)s)")
-    parser.add_argument("--seconds", type=_at_least(1), default=60, help="how long to measure (%(default)s)")
+    parser.add_argument("--rate", type=at_least(1), default=10_000, help="rows per second (%(default)s)")
+    parser.add_argument("--keys", type=at_least(1), default=100, help="distinct keys in them (%(default)s)")
+    parser.add_argument("--range", type=at_least(1), default=1, help="length of the window in seconds (%(default)s)")
+    parser.add_argument("--slide", type=at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
+    parser.add_argument("--disorder", type=at_least(0), default=0, help="how late rows are, in ms (%(default)s)")
+    parser.add_argument("--every", type=at_least(1), default=100, help="a file so often, in ms (%(default)s)")
+    parser.add_argument("--seconds", type=at_least(1), default=60, help="how long to measure (%(default)s)")
     parser.add_argument(
         "--warm-up",
-        type=_at_least(0),
+        type=at_least(0),
         default=15,
         help="seconds after the first result that do not count (%(default)s)",
     )
@@ -126,7 +109,7 @@ def _latency(arguments: argparse.Namespace) -> int:
     from millstream.bench import latency
 
     names = ("rate", "keys", "range", "slide", "disorder", "every", "seconds", "warm_up")
-    found = latency.measure(latency.Shape(*(getattr(arguments, name) for name in names)), _say).to_json()
+    found = latency.measure(latency.Shape(*(getattr(arguments, name) for name in names)), say).to_json()
     if arguments.json:
         print(json.dumps(found))
         return 0
@@ -145,14 +128,12 @@ def _latency(arguments: argparse.Namespace) -> int:
 def _add_state(commands: Any) -> None:
     what = "state: what a sliding window of count, max and sum keeps, at several densities of the stream"
     parser = commands.add_parser("state", help=what, description=what)
-    parser.add_argument(
-        "--range", type=_at_least(1), default=3600, help="length of the window in seconds (%(default)s)"
-    )
-    parser.add_argument("--slide", type=_at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
-    parser.add_argument("--keys", type=_at_least(1), default=1000, help="distinct keys (%(default)s)")
+    parser.add_argument("--range", type=at_least(1), default=3600, help="length of the window in seconds (%(default)s)")
+    parser.add_argument("--slide", type=at_least(1), default=1, help="slide of the window in seconds (%(default)s)")
+    parser.add_argument("--keys", type=at_least(1), default=1000, help="distinct keys (%(default)s)")
     parser.add_argument(
         "--tuples",
-        type=_numbers,
+        type=numbers,
         default=[1, 10],
         metavar="N,N",
         help="tuples for each key in a second, one measurement for each number (1,10)",
@@ -170,7 +151,7 @@ def _state(arguments: argparse.Namespace) -> int:
     columns = ("tuples_per_key_and_s", "tuples", "window_tuples", "panes", "blobs", "blob_bytes", "rss_growth_bytes")
     view = Table(*(name.replace("_", " ") for name in columns))
     for tuples in arguments.tuples:
-        _say(f"state: {arguments.range} s of range, {arguments.keys:,} keys, {tuples} tuples for each in a second")
+        say(f"state: {arguments.range} s of range, {arguments.keys:,} keys, {tuples} tuples for each in a second")
         shape = state.Shape(arguments.range, arguments.slide, arguments.keys, tuples)
         found = state.measure(shape).to_json()
         view.add_row(*(f"{found[name]:,}" for name in columns))
@@ -188,14 +169,14 @@ def _add_sweep(commands: Any) -> None:
     what = "all of them: throughput by range, keys and disorder, state by range, and latency, kept in one file"
     parser = commands.add_parser("sweep", help=what, description=what)
     parser.add_argument("--against", default="spark,flink", metavar="ENGINES", help="engines besides (%(default)s)")
-    parser.add_argument("--rows", type=_at_least(1), default=10_000_000, help="rows for each point (%(default)s)")
-    parser.add_argument("--seed", type=_at_least(0), default=1, help="seed of the data (%(default)s)")
-    parser.add_argument("--repeat", type=_at_least(1), default=3, metavar="N", help="timed runs (%(default)s)")
+    parser.add_argument("--rows", type=at_least(1), default=10_000_000, help="rows for each point (%(default)s)")
+    parser.add_argument("--seed", type=at_least(0), default=1, help="seed of the data (%(default)s)")
+    parser.add_argument("--repeat", type=at_least(1), default=3, metavar="N", help="timed runs (%(default)s)")
     parser.add_argument(
-        "--warm-up", type=_at_least(0), default=2, metavar="N", help="untimed runs before them (%(default)s)"
+        "--warm-up", type=at_least(0), default=2, metavar="N", help="untimed runs before them (%(default)s)"
     )
     parser.add_argument(
-        "--latency-seconds", type=_at_least(0), default=60, metavar="S", help="length of the latency run; 0: none (60)"
+        "--latency-seconds", type=at_least(0), default=60, metavar="S", help="length of the latency run; 0: none (60)"
     )
     parser.add_argument(
         "--figures",
@@ -205,7 +186,7 @@ def _add_sweep(commands: Any) -> None:
         help="where the figures go; points that it holds already are not measured again (%(default)s)",
     )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw them too, into this folder")
-    _add_data(parser)
+    add_data(parser)
     parser.set_defaults(command=_sweep)
 
 
@@ -218,7 +199,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     plan = Plan(
         arguments.rows, tuple(others), arguments.repeat, arguments.warm_up, arguments.seed, arguments.latency_seconds
     )
-    figures = sweep(plan, arguments.figures, arguments.data or cache_folder(), _say)
+    figures = sweep(plan, arguments.figures, arguments.data or cache_folder(), say)
     if arguments.plots:
         for file in plots.draw(figures, arguments.plots):
             print(file)
@@ -240,36 +221,3 @@ def _plots(arguments: argparse.Namespace) -> int:
     for file in draw(load(arguments.figures), arguments.folder):
         print(file)
     return 0
-
-
-# -- arguments -------------------------------------------------------------------------------------------------
-
-
-def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="where generated data is kept for later runs (default: the system's temporary folder)",
-    )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _numbers(text: str) -> list[int]:
-    return [_at_least(1)(part) for part in text.split(",")]
-
-
-def _at_least(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        try:
-            number = int(text.replace("_", ""))
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {least}")
-        return number
-
-    return read

@@ -85,7 +85,7 @@ def test_a_failure_ends_its_own_query_only(live_mill: Mill, tmp_path: Path, monk
     select = "SELECT k, {}(v) [RANGE 10 SECONDS, WA ts] AS m FROM s GROUP BY k"
     live_mill.execute(f"CREATE QUERY good AS {select.format('middle')}; CREATE QUERY bad AS {select.format('fragile')}")
     with pytest.raises(
-        RunError, match=r"query bad failed: aggregate fragile: reduce\(13\) failed: ZeroDivisionError: .*in the group 'b'"
+        RunError, match=r"aggregate fragile: reduce\(13\) failed: ZeroDivisionError: .*in the group 'b'"
     ):
         live_mill.query("bad").wait(60)
     assert live_mill.query("bad").state == "failed"
