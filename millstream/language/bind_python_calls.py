@@ -12,7 +12,7 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall, PythonAggregate
 from millstream.catalog.schema import Schema, type_name
-from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch
+from millstream.errors import EslSyntaxError, Refused, TypeMismatch
 from millstream.language import functions
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import Scope
@@ -61,10 +61,6 @@ def refuse_bare(query: exp.Select, scope: Scope, text: str) -> None:
     for item in query.expressions:
         for node in item.find_all(exp.Func):
             name = functions.called(node)
-            if name in scope.python and scope.bounded:
-                message = f"{name} over a whole table is part of the language, but this version cannot run it yet"
-                hint = f"give it a window: {name}(...) [RANGE 1 DAY, WA ts]"
-                raise NotYet(message, text, span_of(node), clause="SELECT", hint=hint)
             if name in scope.python:
                 raise Refused(
                     f"{name} cannot run on a bare stream: it answers only at the end of its input",

@@ -30,7 +30,7 @@ from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple
-from millstream.windows.sliding import Sliding
+from millstream.windows.sliding import WHOLE, Sliding
 
 BOUNDS = ("window_start", "window_end")
 
@@ -48,13 +48,15 @@ class _Grouping:
     scope: Scope
     text: str
     emits: bool
+    bounds: bool
     keys: list[tuple[exp.Expression, Item]] = field(default_factory=list)
     calls: list[AggregateCall] = field(default_factory=list)
 
     @property
     def given(self) -> dict[str, str]:
         """The columns that every window has, with their types."""
-        return {**dict.fromkeys(BOUNDS, "timestamp"), **({EMITTED: "string"} if self.emits else {})}
+        bounds = dict.fromkeys(BOUNDS, "timestamp") if self.bounds else {}
+        return {**bounds, **({EMITTED: "string"} if self.emits else {})}
 
     @property
     def schema(self) -> Schema:
@@ -69,14 +71,14 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     """The bound form of a SELECT over a window, written in brackets or in FROM."""
     clause = _one_window(query, clause, text)
     _refuse(query, scope, text)
-    time = window_time(clause.time, scope, text, clause.span)
+    time = scope.time if clause.window == WHOLE else window_time(clause.time, scope, text, clause.span)
     if clause.ranked is not None:
         window_time(clause.ranked, scope, text, clause.span)
     window = _ordered(clause.window, scope)
     emit = query.args.get("emit")
     if emit is not None:
         check_emission(emit, window, scope.bounded, text)
-    grouping = _Grouping(scope, text, emit is not None)
+    grouping = _Grouping(scope, text, emit is not None, clause.window != WHOLE)
     for node in clause.partition:
         _add_key(node, node, grouping, "window")
     partition = len(grouping.keys) if isinstance(window, Rows | SlideByTuple | Session) else 0

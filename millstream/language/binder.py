@@ -21,6 +21,7 @@ from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
+from millstream.language.whole_table import whole_table
 
 READ_CLAUSES = {
     *("expressions", "from_", "where", "distinct", "order", "limit", "offset", "with_", "joins", "group", "having"),
@@ -78,6 +79,8 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         return _plain(query, inner, text, assigned)
     if scope.clause is not None or windows_of(query):
         return bind_windowed(query, scope, scope.clause, text)
+    if whole := whole_table(query, scope):
+        return bind_windowed(query, scope, whole, text)
     refuse_bare(query, scope, text)
     if bare := bare_groups(query, scope, text):
         return bind_over(query, scope, text, bare)

@@ -14,6 +14,7 @@ from millstream.language.written import written
 from millstream.plan.evaluation import evaluation
 from millstream.plan.shapes import emission, length, shape
 from millstream.windows.panes import Paned
+from millstream.windows.sliding import WHOLE
 
 ARRIVAL = "arrival"
 """What a window moves along where tuples have no time stamp."""
@@ -164,12 +165,12 @@ class WindowAggregate(Node):
     def _described(self, calls: Iterable[str]) -> str:
         work = self.windowed
         keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
-        parts = [f"{shape(work.window)} along {work.time or ARRIVAL}"]
+        parts = [f"{shape(work.window)} along {work.time or ARRIVAL}" if work.window != WHOLE else shape(WHOLE)]
         if work.partition:
             parts.append(f"per {', '.join(written(k.expression) for k in work.keys[: work.partition])}")
         if work.from_first:
             parts.append("from the first tuple")
-        if isinstance(work.window, Paned):
+        if isinstance(work.window, Paned) and work.window != WHOLE:
             parts.append(f"panes of {length(work.window.pane)}")
         if work.emit is not None:
             parts.append(emission(work.emit))

@@ -15,7 +15,7 @@ from millstream.windows.over import OverRange, OverRows
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple
-from millstream.windows.sliding import Sliding
+from millstream.windows.sliding import WHOLE, Sliding
 
 _COUNTED = {"row": "by arrival", "rank": "by time stamp"}
 
@@ -26,6 +26,8 @@ def shape(window: Window[Any]) -> str:
     >>> shape(Sliding(10_000_000, 2_000_000)), shape(Rows(10, 5)), shape(OverRows(None))
     ('RANGE 10 seconds, SLIDE 2 seconds', 'RANGE 10 rows, SLIDE 5 rows', 'ROWS UNBOUNDED PRECEDING')
     """
+    if window == WHOLE:
+        return "all rows"
     match window:
         case Sliding(range=range_, slide=slide, origin=origin):
             return f"RANGE {length(range_)}, SLIDE {length(slide)}{_from(origin)}"

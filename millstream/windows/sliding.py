@@ -74,3 +74,7 @@ class Sliding(Paned):
     def panes(self, wid: int) -> Ids:  # noqa: D102
         first = wid * (self.slide // self.pane)
         return Ids(first, first + self.range // self.pane)
+
+
+WHOLE = Sliding(2**62, 2**62, -(2**61))
+"""One window that every time stamp is in: what an aggregate over a whole table is computed over."""

@@ -143,8 +143,19 @@ def test_bodies_read_tables_and_windows_emit(tmp_path: Path) -> None:
         """)
         mill.wait()
         found = {name: answers(mill, name) for name in ("nets", "lately", "early")}
+        stored = mill.execute("""
+            CREATE TABLE t (ts TIMESTAMP, k STRING, v INT) SOURCE 'csv:in';
+            SELECT k, net(k, v) AS net, count(*) AS n FROM t WHERE v > 1 GROUP BY k ORDER BY k DESC;
+            SELECT net(k, v) AS net FROM t WHERE v > 100;
+        """)
     net = {"a": lambda vs: sum(vs) - 2 * len(vs), "b": sum}
     keyed = {key: of_key(key) for key in "ab"}
+    *_, groups, nothing = (answer.table for answer in stored)
+    large = {k: [v for _, v in keyed[k] if v > 1] for k in "ab"}
+    assert groups is not None
+    assert groups.to_pylist() == [{"k": k, "net": net[k](large[k]), "n": len(large[k])} for k in "ba"]
+    assert nothing is not None
+    assert nothing.num_rows == 0
     assert found["nets"] == Counter(
         (k, at(end), net[k]([v for s, v in keyed[k] if end - 10 <= s < end])) for k in "ab" for end in (10, 80)
     )

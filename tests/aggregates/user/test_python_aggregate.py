@@ -260,7 +260,6 @@ def test_classes_that_cannot_be_used(place: str) -> None:
         ),
         (f"CREATE AGGREGATE f (x ARRAY<INT>) : INT LANGUAGE PYTHON '{PLACE}:Spread'", NotYet, "cannot have 'x'"),
         (CREATE % "Spread" + "SELECT spread(price) FROM open_auction", Refused, "on a bare stream"),
-        (CREATE % "Spread" + "SELECT spread(category) FROM item", NotYet, "over a whole table"),
         (
             CREATE % "Spread" + "SELECT spread() OVER (ROWS 3 PRECEDING) FROM open_auction",
             TypeMismatch,
