@@ -19,6 +19,7 @@ from millstream.spark.ingress import NAMES
 from millstream.spark.local_copy import LocalCopy
 from millstream.spark.marks import MARK, stage_mark
 from millstream.spark.packets import Progress, unseal
+from millstream.spark.unnest import Nested, unnested
 from millstream.spark.wire import to_wire
 
 PROGRESS = "stage"
@@ -68,7 +69,7 @@ _CACHE: dict[tuple[str, int, int], tuple[int, Operator, LowWatermark, PendingBlo
 class Outlet:
     """What a stage is: its operator, the slack or the number of buckets its progress comes from, what it promises.
 
-    `answers` are the columns that it gives to Spark, MARK among them.
+    `answers` are the columns that it gives to Spark, MARK among them; `lists` are those that it unnests for that.
     `promises` are the columns of its answers that the operator's promise is about, and by how much they lag behind it.
     """
 
@@ -79,6 +80,7 @@ class Outlet:
     slack: int | None
     origins: int = 0
     promises: tuple[tuple[str, int], ...] = ()
+    lists: tuple[Nested, ...] = ()
 
 
 class BucketRun:
@@ -113,7 +115,7 @@ class BucketRun:
         pending.put(PROGRESS, watermark.to_bytes())
         self._save(version, operator, watermark, pending)
         if answers:
-            yield to_wire(pa.concat_tables(answers), self._outlet.answers)
+            yield to_wire(unnested(pa.concat_tables(answers), self._outlet.lists), self._outlet.answers)
         mark = stage_mark(self._bucket, self._promises(operator), late, final)
         yield to_wire(pa.table({MARK: pa.array([mark])}), self._outlet.answers)
 

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
+from millstream.catalog.definitions import AggregateCall
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
@@ -33,6 +34,7 @@ from millstream.spark.host import Host
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.sources import open_stream, open_table
+from millstream.spark.unnest import nested
 from millstream.spark.window_lowering import lower_late, lower_over, lower_window
 
 ROW = "__row"
@@ -99,19 +101,31 @@ def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> Da
 
 @lower.register
 def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
-    frame = lower(node.below, host, marked)
+    match node.below:
+        case WindowAggregate(below=below, windowed=windowed):
+            own = [c for c in node.calls if c in windowed.calls]
+            frame = lower_window(node.below, lower(below, host, marked=True), host, marked, nested(own))
+        case OverAggregate(below=below, framed=framed):
+            own = [c for c in node.calls if any(c == f.call for f in framed.calls)]
+            frame = lower_over(node.below, lower(below, host, marked=True), host, marked, nested(own))
+        case _:
+            own, frame = [], lower(node.below, host, marked)
     for call in node.calls:
-        # A mark has no answers, and must pass all the same.
-        rows = F.explode_outer(call.name) if MARK in frame.columns else F.explode(call.name)
-        others = [F.col(quoted(c)) for c in frame.columns if c != call.name]
-        exploded = frame.select(*others, rows.alias(ROW))
-        if MARK in frame.columns:
-            exploded = exploded.filter(F.col(MARK).isNotNull() | F.col(ROW).isNotNull())
-        names = [column.name for column in call.rows or ()]
-        fields = zip(names, call.columns, strict=True)
-        taken = [F.col(ROW).getField(name).alias(column.name) for name, column in fields]
-        frame = exploded.select(*others, *taken)
+        if call not in own:  # of a stage before
+            frame = _exploded(frame, call)
     return frame
+
+
+def _exploded(frame: DataFrame, call: AggregateCall) -> DataFrame:
+    # A mark has no answers, and must pass all the same.
+    rows = F.explode_outer(call.name) if MARK in frame.columns else F.explode(call.name)
+    others = [F.col(quoted(c)) for c in frame.columns if c != call.name]
+    exploded = frame.select(*others, rows.alias(ROW))
+    if MARK in frame.columns:
+        exploded = exploded.filter(F.col(MARK).isNotNull() | F.col(ROW).isNotNull())
+    names = [column.name for column in call.rows or ()]
+    fields = zip(names, call.columns, strict=True)
+    return exploded.select(*others, *[F.col(ROW).getField(name).alias(column.name) for name, column in fields])
 
 
 @lower.register

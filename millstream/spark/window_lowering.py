@@ -45,6 +45,7 @@ from millstream.spark.packets import PACKET_SCHEMA
 from millstream.spark.progress import LATE
 from millstream.spark.read_tables import with_tables
 from millstream.spark.stage import Stage
+from millstream.spark.unnest import Nested, unnested_schema
 from millstream.spark.wire import from_wire, wire_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
@@ -70,29 +71,33 @@ class _Origin:
     promised: str | None = None
 
 
-def lower_window(node: WindowAggregate, frame: DataFrame, host: Host, marked: bool) -> DataFrame:
-    """The frame that computes a window aggregate over the frame of its input."""
+def lower_window(
+    node: WindowAggregate, frame: DataFrame, host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+) -> DataFrame:
+    """The frame that computes a window aggregate over the frame of its input; answers in `lists` become rows."""
     work, columns = _work(node.windowed, host)
     make, prepare = _operator(work)
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
     origin = _origin(node.below, node.windowed.time, host)
     inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, _key_sources(node))
-    answers = _answers(work, node.gives)
-    staged = _staged(node, frame, columns, inlet, origin, make, answers, _window_promises(work), host)
+    answers = unnested_schema(_answers(work, node.gives), lists)
+    staged = _staged(node, frame, columns, inlet, origin, make, answers, _window_promises(work), host, lists)
     return _given(staged, answers, marked)
 
 
-def lower_over(node: OverAggregate, frame: DataFrame, host: Host, marked: bool) -> DataFrame:
-    """The frame that adds the answers of OVER to the frame of its input."""
+def lower_over(
+    node: OverAggregate, frame: DataFrame, host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+) -> DataFrame:
+    """The frame that adds the answers of OVER to the frame of its input; those in `lists` become rows."""
     work, columns = _frames(node.framed, host)
     origin = _origin(node.below, node.framed.time, host)
     inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised)
     fields = {f.name.lower(): f for f in to_arrow_schema(frame.schema, timezone="UTC")}
     carried = [fields[name.lower()].with_name(name) for name in work.carried]
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
-    answers = pa.schema([*carried, *results])
+    answers = unnested_schema(pa.schema([*carried, *results]), lists)
     make = partial(over_operator(work), work)
-    staged = _staged(node, frame, columns, inlet, origin, make, answers, ((ANSWER_TIME, 0),), host)
+    staged = _staged(node, frame, columns, inlet, origin, make, answers, ((ANSWER_TIME, 0),), host, lists)
     return _given(staged, answers, marked)
 
 
@@ -116,6 +121,7 @@ def _staged(
     answers: pa.Schema,
     promises: tuple[tuple[str, int], ...],
     host: Host,
+    lists: tuple[Nested, ...] = (),
 ) -> DataFrame:
     """The frame through ingress and stage; what the control stream says comes in with the tuples of a source."""
     wanted = {**{name: F.expr(text) for name, text in columns.items()}, TIME: origin.time}
@@ -129,7 +135,7 @@ def _staged(
     number = sum(isinstance(step, WindowAggregate | OverAggregate) for step in steps(node))
     query = host.place.id if host.place else ""
     given = answers.append(pa.field(MARK, pa.string()))
-    stage = Stage(Outlet(query, number, given, make, origin.slack, origin.origins, promises))
+    stage = Stage(Outlet(query, number, given, make, origin.slack, origin.origins, promises, lists))
     staged = packets.groupBy("bucket").transformWithStateInPandas(stage, wire_schema(given), "append", "none")
     source = _source(node)
     if isinstance(source, Stream):

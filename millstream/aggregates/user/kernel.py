@@ -80,8 +80,9 @@ class Kernel:
         return np.zeros(size, dtype=np.bool_), [empty(field.type, size) for field in self.body.result]
 
 
+@lru_cache(maxsize=512)
 def compiled(source: str, function: str, name: str) -> Callable[..., None]:
-    """A function from its text, as numba compiles it."""
+    """A function from its text, as numba compiles it: once in a process, for aggregates are unpacked for each batch."""
     # Only here: it takes half a second to load, and most processes never need it.
     import numba
 

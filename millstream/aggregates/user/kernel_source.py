@@ -15,8 +15,10 @@ from millstream.aggregates.user.body import (
     Delete,
     InsertQuery,
     InsertRows,
+    Literal,
     Oldest,
     Parameter,
+    Source,
     Update,
     Value,
     one_row_tables,
@@ -27,12 +29,14 @@ from millstream.aggregates.user.body import (
 from millstream.aggregates.user.code import Namer
 from millstream.aggregates.user.kernel_functions import FUNCTIONS
 from millstream.aggregates.user.kernel_values import (
+    NOTHING,
     KernelValues,
     Lines,
     Pair,
     can_write,
     conditions,
     is_simple,
+    nothing,
     single_row,
 )
 
@@ -141,16 +145,17 @@ class Writer:
             if table.name == INWINDOW:
                 continue
             for number, (pair, column) in enumerate(zip(self.tables[table.name], table.columns, strict=True)):
-                zero = "0.0" if column.type.is_float else "False" if column.type.name == "bool" else "0"
-                value = KernelValues(lines, (), {}).value(table.rows[0][number]) if table.rows else Pair(zero, "True")
+                first = table.rows[0][number] if table.rows else Literal(None, column.type)
+                value = KernelValues(lines, (), {}).value(first)
+                value = nothing(column.type) if value == NOTHING else value
                 lines.add(f"{pair.value}, {pair.null} = {value.value}, {value.null}")
         self._load_nothing(lines)
 
     def _load_nothing(self, lines: Lines) -> None:
         lines.add("has = False")
         for pair, field in zip(self.results, self.body.result, strict=True):
-            zero = "0.0" if field.type.is_float else "False" if field.type.name == "bool" else "0"
-            lines.add(f"{pair.value}, {pair.null} = {zero}, True")
+            zero = nothing(field.type)
+            lines.add(f"{pair.value}, {pair.null} = {zero.value}, {zero.null}")
 
     def _tuple(self, lines: Lines) -> None:
         """What the tuple at `place` does."""
@@ -235,8 +240,6 @@ def rowwise(parameters: Sequence[Pair], tables: dict[str, list[Pair]], body: Bod
 
 
 def _sources(body: Body) -> Iterable[tuple[int, str]]:
-    from millstream.aggregates.user.body import Source
-
     for node in walk(tuple(body.parts.values())):
         if isinstance(node, Source) and isinstance(node.relation, str):
             yield node.number, node.relation

@@ -142,7 +142,7 @@ class KernelValues:
             case ScalarQuery(query=query):
                 self.meets(query)
                 wanted = self.value(query.items[0])
-                return self._chosen(self.all_true(conditions(query)), wanted, _nothing(value.type))
+                return self._chosen(self.all_true(conditions(query)), wanted, nothing(value.type))
             case Exists(query=query):
                 self.meets(query)
                 return Pair(self._lines.let(f"{self.all_true(conditions(query))}, False").value, "False")
@@ -162,7 +162,7 @@ class KernelValues:
 
     def _typed(self, value: Value, type_: Type) -> Pair:
         pair = self.value(value)
-        return _nothing(type_) if pair == NOTHING else pair
+        return nothing(type_) if pair == NOTHING else pair
 
     def _chosen(self, condition: str, one: Pair, other: Pair) -> Pair:
         return self._lines.let(f"({one.value}, {one.null}) if {condition} else ({other.value}, {other.null})")
@@ -193,7 +193,8 @@ class KernelValues:
         return self._lines.let(f"{name}({', '.join(f'{p.value}, {p.null}' for p in pairs)})")
 
 
-def _nothing(type_: Type) -> Pair:
+def nothing(type_: Type) -> Pair:
+    """NULL of a type."""
     return Pair("0.0" if type_.is_float else "False" if type_ == BOOL else "0", "True")
 
 

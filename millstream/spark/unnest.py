@@ -1,0 +1,49 @@
+"""Answers that are lists of rows, as rows, before they cross to Spark: lists would cross value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.catalog.definitions import AggregateCall
+
+
+class Nested(NamedTuple):
+    """A column of lists, and the columns that the fields of their rows become, in order."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+def nested(calls: Iterable[AggregateCall]) -> tuple[Nested, ...]:
+    """The columns of lists that the answers of some calls are."""
+    return tuple(Nested(call.name, tuple(column.name for column in call.columns)) for call in calls)
+
+
+def unnested(rows: pa.Table, lists: Sequence[Nested]) -> pa.Table:
+    """A row for each row in the lists; with several columns of lists, for each combination.
+
+    >>> pairs = pa.array([[{"a": 1, "b": 2}, {"a": 3, "b": 4}], []], pa.list_(pa.struct({"a": "int8", "b": "int8"})))
+    >>> unnested(pa.table({"k": ["x", "y"], "pairs": pairs}), [Nested("pairs", ("p", "q"))]).to_pylist()
+    [{'k': 'x', 'p': 1, 'q': 2}, {'k': 'x', 'p': 3, 'q': 4}]
+    """
+    for name, columns in lists:
+        values = rows[name].combine_chunks()
+        parts = values.flatten()
+        rows = rows.drop_columns([name]).take(pc.list_parent_indices(values))
+        for i, column in enumerate(columns):
+            rows = rows.append_column(column, parts.field(i))
+    return rows
+
+
+def unnested_schema(schema: pa.Schema, lists: Sequence[Nested]) -> pa.Schema:
+    """The columns that such rows have."""
+    for name, columns in lists:
+        row = schema.field(name).type.value_type
+        schema = schema.remove(schema.get_field_index(name))
+        for i, column in enumerate(columns):
+            schema = schema.append(row.field(i).with_name(column))
+    return schema
