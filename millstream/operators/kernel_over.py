@@ -22,7 +22,7 @@ from millstream.operators.framed_over import FramedOver
 from millstream.operators.key_index import KeyIndex
 from millstream.windows.over import OverRange
 
-FOREVER = 1 << 62
+UNBOUNDED = -1
 """The reach of an unbounded frame: nothing ever expires."""
 
 TOGETHER = 1024
@@ -128,7 +128,7 @@ class KernelOver(FramedOver):
                 has, results = call.kernel.steps(
                     spans,
                     arranged.times,
-                    (call.by_time, FOREVER if call.reach is None else call.reach),
+                    (call.by_time, UNBOUNDED if call.reach is None else call.reach),
                     (counts, answers),
                     call.expired,
                     arguments,

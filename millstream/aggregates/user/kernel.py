@@ -1,9 +1,9 @@
-"""Kernels made ready to run: what `kernel_source` writes, compiled by numba when it is first needed."""
+"""Kernels made ready to run: what `kernel_source` writes, compiled by numba once that is worth its time."""
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -28,20 +28,30 @@ class Kernel:
     @property
     def source(self) -> str:
         """The text of the kernels."""
-        return f"{self._writer.fold()}\n\n{self._writer.steps()}"
+        return "\n\n".join([self._writer.fold(), self._writer.scatter(), self._writer.steps()])
 
     @cached_property
-    def _fold(self) -> Callable[..., None]:
+    def _fold(self) -> Function:
         return compiled(self._writer.fold(), "fold", self.body.name)
 
     @cached_property
-    def _steps(self) -> Callable[..., None]:
+    def _scatter(self) -> Function:
+        return compiled(self._writer.scatter(), "scatter", self.body.name)
+
+    @cached_property
+    def _steps(self) -> Function:
         return compiled(self._writer.steps(), "steps", self.body.name)
 
     def fold(self, starts: Ints, ends: Ints, arguments: Sequence[Numbers]) -> tuple[Bools, list[Numbers]]:
         """For each group, whose tuples are in their order from `starts` to `ends`: whether it returns, and what."""
         has, results = self._answers(len(starts))
-        self._fold(starts, ends, *_flat(arguments), has, *_flat(results))
+        self._fold(int((ends - starts).sum()), starts, ends, *_flat(arguments), has, *_flat(results))
+        return has, results
+
+    def scatter(self, groups: Ints, size: int, arguments: Sequence[Numbers]) -> tuple[Bools, list[Numbers]]:
+        """The same for so many groups, whose tuples come in any order: `groups` has for each tuple its group."""
+        has, results = self._answers(size)
+        self._scatter(len(groups), groups, *_flat(arguments), *self.variables(size), has, *_flat(results))
         return has, results
 
     def variables(self, groups: int) -> Variables:
@@ -73,26 +83,59 @@ class Kernel:
         answer.
         """
         has, results = self._answers(len(times))
-        self._steps(*spans, times, *frame, *chosen, expired, *_flat(arguments), *variables, has, *_flat(results))
+        given = (*spans, times, *frame, *chosen, expired, *_flat(arguments))
+        self._steps(int((spans[1] - spans[0]).sum()), *given, *variables, has, *_flat(results))
         return has, results
 
     def _answers(self, size: int) -> tuple[Bools, list[Numbers]]:
         return np.zeros(size, dtype=np.bool_), [empty(field.type, size) for field in self.body.result]
 
 
-@lru_cache(maxsize=512)
-def compiled(source: str, function: str, name: str) -> Callable[..., None]:
-    """A function from its text, as numba compiles it: once in a process, for aggregates are unpacked for each batch."""
-    # Only here: it takes half a second to load, and most processes never need it.
-    import numba
+WORTH = 50_000
+"""So many tuples go by a kernel as it is, before it is compiled: that takes as long as numba takes to load."""
 
-    filename = f"<kernel {function} of {name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    module: dict[str, Any] = {**_functions(), "inf": float("inf"), "nan": float("nan")}
-    # All text of users has been parsed, typed and written anew: names are made by Namer, literals by repr.
-    exec(compile(source, filename, "exec"), module)  # noqa: S102
-    made: Callable[..., None] = numba.njit(module[function], error_model="numpy", nogil=True)
-    return made
+
+class Function:
+    """A kernel from its text. It runs in Python until enough tuples have come to make compiling it worth the time."""
+
+    def __init__(self, source: str, function: str, name: str) -> None:
+        self._source, self._function = source, function
+        self._filename = f"<kernel {function} of {name}>"
+        linecache.cache[self._filename] = (len(source), None, source.splitlines(keepends=True), self._filename)
+        self._tuples = 0
+
+    def __call__(self, tuples: int, *arguments: Any) -> None:
+        """Run it; `tuples` says how much there is to do."""
+        self._tuples += tuples
+        if self._tuples > WORTH:
+            self._compiled(*arguments)
+            return
+        with np.errstate(all="ignore"):  # numba does not look for overflows to infinity either
+            self._plain(*arguments)
+
+    @cached_property
+    def _plain(self) -> Callable[..., None]:
+        return self._made(FUNCTIONS)
+
+    @cached_property
+    def _compiled(self) -> Callable[..., None]:
+        import numba
+
+        made: Callable[..., None] = numba.njit(self._made(_functions()), error_model="numpy", nogil=True)
+        return made
+
+    def _made(self, functions: Mapping[str, Any]) -> Callable[..., None]:
+        module: dict[str, Any] = {**functions, "inf": float("inf"), "nan": float("nan")}
+        # All text of users has been parsed, typed and written anew: names are made by Namer, literals by repr.
+        exec(compile(self._source, self._filename, "exec"), module)  # noqa: S102
+        made: Callable[..., None] = module[self._function]
+        return made
+
+
+@lru_cache(maxsize=512)
+def compiled(source: str, function: str, name: str) -> Function:
+    """A kernel by its text, made once in a process: aggregates are unpacked for each batch."""
+    return Function(source, function, name)
 
 
 @lru_cache(maxsize=1)

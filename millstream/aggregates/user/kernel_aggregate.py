@@ -115,20 +115,15 @@ class KernelParts(SqlAggregate):
         return _part(np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.bool_), self._no_rows(groups))
 
     def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
-        """Run the body over the tuples of each group, and over what it returned before and returns now."""
+        """Run the body over the tuples of each group as they come, then over what it returned before and now."""
         if not len(groups):
             return state
         columns = [numbers(a, p.type) for a, p in zip(arguments, self.body.parameters, strict=True)]
-        order = in_order(groups, times, columns)
-        groups, times = groups[order], times[order]
-        starts = np.flatnonzero(np.append(True, np.diff(groups) != 0))
-        ends = np.append(starts[1:], len(groups))
-        has, rows = self._kernel.fold(starts, ends, [Numbers(c.values[order], c.nulls[order]) for c in columns])
-        touched = groups[starts]
-        before = tuple(array[touched] for array in state)
-        for array, new in zip(state, self.merge(before, _part(times[starts], has, rows)), strict=True):
-            array[touched] = new
-        return state
+        size = len(state[0])
+        has, rows = self._kernel.scatter(groups, size, columns)
+        starts = np.full(size, np.iinfo(np.int64).max)
+        np.minimum.at(starts, groups, times)
+        return self.merge(state, _part(starts, has, rows))
 
     def merge(self, left: State, right: State) -> State:
         """Run the body over two rows, the earlier first, where both sides have one."""

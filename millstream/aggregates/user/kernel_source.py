@@ -1,7 +1,8 @@
 """Bodies to kernels: loops over arrays that numba compiles, for bodies whose tables have one row.
 
 The columns of such tables are variables, and every value is a number. A kernel of the first kind folds the tuples of
-many groups; one of the second steps through the tuples of many partitions, as OVER does.
+many groups, in their order or as they come; one of the second steps through the tuples of many partitions, as OVER
+does.
 """
 
 from __future__ import annotations
@@ -41,8 +42,36 @@ from millstream.aggregates.user.kernel_values import (
 )
 
 _OWN = (
-    *("group", "place", "seen", "has", "old", "first", "start", "starts", "ends", "news", "partitions", "firsts"),
-    *("times", "by_time", "reach", "counts", "answers", "expired_of", "seen_of", "has_of", "inf", "nan", "part", "row"),
+    *(
+        "group",
+        "groups",
+        "place",
+        "seen",
+        "has",
+        "old",
+        "first",
+        "start",
+        "starts",
+        "ends",
+        "news",
+        "partitions",
+        "firsts",
+    ),
+    *(
+        "times",
+        "by_time",
+        "reach",
+        "counts",
+        "answers",
+        "expired_of",
+        "seen_of",
+        "has_of",
+        "inf",
+        "nan",
+        "part",
+        "row",
+        "groups",
+    ),
 )
 
 
@@ -103,6 +132,28 @@ class Writer:
         lines.end()
         self._last(lines)
         self._store(lines, [("has_of", "has"), *_stored(self.results)], "group")
+        return "\n".join(lines.text) + "\n"
+
+    def scatter(self) -> str:
+        """Tuple by tuple, each into the state of its group: the same, where the order of tuples does not matter."""
+        lines = Lines(0)
+        arrays = [*_arrays(self.parameters), "seen_of", *_arrays(self.variables), "has_of", *_arrays(self.results)]
+        lines.begin(f"def scatter({', '.join(['groups', *arrays])}):")
+        lines.begin("for place in range(len(groups)):")
+        lines.add("group = groups[place]")
+        self._load(lines, [("seen_of", "seen"), *_stored(self.variables)], "group")
+        self._load_nothing(lines)
+        self._tuple(lines)
+        self._store(lines, [("seen_of", "seen"), *_stored(self.variables)], "group")
+        if not self.body.blocking:
+            self._store(lines, [("has_of", "has"), *_stored(self.results)], "group")
+        lines.end()
+        if self.body.blocking:
+            lines.begin("for group in range(len(seen_of)):")
+            self._load(lines, [("seen_of", "seen"), *_stored(self.variables)], "group")
+            self._load_nothing(lines)
+            self._last(lines)
+            self._store(lines, [("has_of", "has"), *_stored(self.results)], "group")
         return "\n".join(lines.text) + "\n"
 
     def steps(self) -> str:
@@ -184,7 +235,8 @@ class Writer:
     def _expire(self, lines: Lines) -> None:
         """EXPIRE for all tuples that have left the window when the one at `place` comes."""
         lines.add("start = times[place] - reach if by_time else place - reach")
-        lines.begin("while old < place and (times[old] if by_time else old) < start:")
+        # Of an unbounded frame, whose reach is negative, old tuples are not there to be looked at.
+        lines.begin("while reach >= 0 and old < place and (times[old] if by_time else old) < start:")
         lines.begin("if counts[old]:")
         for of, pair in zip(self.parameters, self.old, strict=True):
             lines.add(f"{pair.value}, {pair.null} = {of.value}_of[old], {of.null}_of[old]")

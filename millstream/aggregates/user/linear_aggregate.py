@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from millstream.aggregates.count_star import CountStar
 from millstream.aggregates.sum import Sum
 from millstream.aggregates.user.body import FLOAT64, INT64, INWINDOW, Literal, Parameter, Type
 from millstream.aggregates.user.columns import Bools, Numbers, dtype, empty, numbers, rows_of, to_arrow
-from millstream.aggregates.user.kernel import compiled
+from millstream.aggregates.user.kernel import Function, compiled
 from millstream.aggregates.user.kernel_source import Writer, rowwise
 from millstream.aggregates.user.linear import Column, Linear, Row, linear
 from millstream.aggregates.user.sql_aggregate import Contents, SqlAggregate, Versions
@@ -99,7 +99,7 @@ class LinearAggregate(SqlAggregate):
             return [array.cast(_total(self._type(c))) for array, c in zip(found, self._columns, strict=True)]
         given = [numbers(a, p.type) for a, p in zip(arguments, self.body.parameters, strict=True)]
         results = [empty(term.type, size) for term in terms]
-        self._adds(size, *(array for pair in [*given, *results] for array in pair))
+        self._adds(size, size, *(array for pair in [*given, *results] for array in pair))
         kinds = [FLOAT64 if self._type(column).is_float else INT64 for column in self._columns]
         return [to_arrow(result, kind) for result, kind in zip(results, kinds, strict=True)]
 
@@ -145,28 +145,28 @@ class LinearAggregate(SqlAggregate):
             return np.zeros(size, dtype=np.bool_), results
         checks = [empty(condition.type, size) for condition in row.conditions]
         kernel = self._first_row if row is self._linear.first and row != self._linear.row else self._row_of
-        kernel(size, *(array for pair in [*values, *results, *checks] for array in pair))
+        kernel(size, size, *(array for pair in [*values, *results, *checks] for array in pair))
         has = np.ones(size, dtype=np.bool_)
         for check in checks:
             has &= check.values & ~check.nulls
         return has, results
 
     @cached_property
-    def _adds(self) -> Callable[..., None]:
+    def _adds(self) -> Function:
         writer = Writer(self.body)
         terms = [self._linear.sums[column] for column in self._columns]
         return compiled(rowwise(writer.parameters, {}, self.body, terms), "rowwise", self.body.name)
 
     @cached_property
-    def _row_of(self) -> Callable[..., None]:
+    def _row_of(self) -> Function:
         return self._row_kernel(self._linear.row)
 
     @cached_property
-    def _first_row(self) -> Callable[..., None]:
+    def _first_row(self) -> Function:
         assert self._linear.first is not None  # noqa: S101
         return self._row_kernel(self._linear.first)
 
-    def _row_kernel(self, row: Row) -> Callable[..., None]:
+    def _row_kernel(self, row: Row) -> Function:
         writer = Writer(self.body)
         items = [*row.items, *row.conditions]
         return compiled(rowwise((), writer.tables, self.body, items), "rowwise", self.body.name)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from millstream.aggregates.user import kernel as kernels
 from millstream.aggregates.user import runtime
 from millstream.aggregates.user.body import Body
 from millstream.aggregates.user.columns import Numbers, dtype
@@ -93,14 +94,25 @@ def columns(body: Body, rows: list[tuple[Any, ...]]) -> list[Numbers]:
     return found
 
 
+@pytest.fixture(params=["as it is", "compiled"], autouse=True)
+def worth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "WORTH", -1 if request.param == "compiled" else 10**9)
+
+
 def check(body: Body, chance: random.Random) -> None:
-    """A kernel folds and steps as the class of Python does."""
+    """A kernel folds as the class of Python does, in order or as tuples come."""
     kernel = kernel_of(body)
     assert kernel is not None
     rows = [tuple(one(p.type.name, chance) for p in body.parameters) for _ in range(chance.randrange(0, 12))]
     cut = chance.randrange(len(rows) + 1)
+    groups = np.array([0] * cut + [1] * (len(rows) - cut), dtype=np.int64)
+    by_group = kernel.fold(np.array([0, cut]), np.array([cut, len(rows)]), columns(body, rows))
+    for has, results in (by_group, kernel.scatter(groups, 2, columns(body, rows))):
+        compare(body, rows, cut, has, results)
+
+
+def compare(body: Body, rows: list[tuple[Any, ...]], cut: int, has: Any, results: list[Numbers]) -> None:
     made = compile_aggregate(body)
-    has, results = kernel.fold(np.array([0, cut]), np.array([cut, len(rows)]), columns(body, rows))
     for group, tuples in enumerate((rows[:cut], rows[cut:])):
         state, last = made.new(), []
         for number, row in enumerate(tuples):
