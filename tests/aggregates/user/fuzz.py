@@ -77,7 +77,7 @@ class Author:
     def _damaged(self, text: str) -> str:
         words = text.split(" ")
         for _ in range(self.chance.randrange(1, 4)):
-            place = self.chance.randrange(len(words))
+            place = self.chance.randrange(1, len(words))  # a comment at the start would leave no statement
             match self.chance.randrange(3):
                 case 0:
                     del words[place]
