@@ -29,13 +29,16 @@ def unnested(rows: pa.Table, lists: Sequence[Nested]) -> pa.Table:
     >>> pairs = pa.array([[{"a": 1, "b": 2}, {"a": 3, "b": 4}], []], pa.list_(pa.struct({"a": "int8", "b": "int8"})))
     >>> unnested(pa.table({"k": ["x", "y"], "pairs": pairs}), [Nested("pairs", ("p", "q"))]).to_pylist()
     [{'k': 'x', 'p': 1, 'q': 2}, {'k': 'x', 'p': 3, 'q': 4}]
+    >>> unnested(pa.table({"pairs": pairs}), [Nested("pairs", ("p", "q"))]).num_rows
+    2
     """
     for name, columns in lists:
         values = rows[name].combine_chunks()
         parts = values.flatten()
-        rows = rows.drop_columns([name]).take(pc.list_parent_indices(values))
-        for i, column in enumerate(columns):
-            rows = rows.append_column(column, parts.field(i))
+        parents = pc.list_parent_indices(values)
+        # Column by column: a table that has no other columns would not know how many rows it has.
+        data = {other: rows[other].take(parents) for other in rows.column_names if other != name}
+        rows = pa.table({**data, **{column: parts.field(i) for i, column in enumerate(columns)}})
     return rows
 
 
