@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.operators.codes import Numbers
 from millstream.operators.tuple_log import Bools
@@ -29,6 +30,13 @@ class Arranged:
     def column(self, name: str) -> pa.Array:
         """The values of a column."""
         return self.table[name].combine_chunks().take(pa.array(self.order))
+
+    def passing(self, condition: str | None) -> Bools:
+        """The tuples that a FILTER lets through: those whose condition is true, all if there is none."""
+        if condition is None:
+            return np.ones(len(self.order), dtype=np.bool_)
+        found: Bools = pc.fill_null(self.column(condition), False).to_numpy(zero_copy_only=False)
+        return found
 
     @cached_property
     def begins(self) -> Numbers:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.aggregates.user.body import Body
 from millstream.aggregates.user.columns import Numbers as Pair
@@ -57,14 +56,6 @@ class _Call:
         self.expired = np.append(self.expired, np.zeros(more, dtype=np.int64))
         pairs = zip(self.variables, self.kernel.variables(more), strict=True)
         self.variables = tuple(np.append(known, new) for known, new in pairs)
-
-    def counts(self, arranged: Arranged) -> Bools:
-        """The tuples that its FILTER lets through."""
-        condition = self.framed.call.condition
-        if condition is None:
-            return np.ones(len(arranged.order), dtype=np.bool_)
-        found: Bools = pc.fill_null(arranged.column(condition), False).to_numpy(zero_copy_only=False)
-        return found
 
     def arguments(self, arranged: Arranged) -> list[Pair]:
         """The values of its arguments."""
@@ -119,7 +110,7 @@ class KernelOver(FramedOver):
         data = {name: arranged.table[name].combine_chunks().take(rows) for name in self._work.carried}
         needed = np.zeros(len(arranged.order), dtype=np.bool_)
         for call in self._calls:
-            counts, arguments = call.counts(arranged), call.arguments(arranged)
+            counts, arguments = arranged.passing(call.framed.call.condition), call.arguments(arranged)
             if call.recomputes:
                 found = self._recomputed(call, arranged, current, counts, arguments)
                 needed |= _in_reach(call, arranged, until)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.aggregates.contract import State
 from millstream.aggregates.count_star import CountStar
@@ -118,7 +117,4 @@ def _preceding(framed: FramedCall) -> int | None:
 
 
 def _counts(call: Call, arranged: Arranged) -> Bools | None:
-    if call.condition is None:
-        return None
-    found: Bools = pc.fill_null(arranged.column(call.condition), False).to_numpy(zero_copy_only=False)
-    return found
+    return None if call.condition is None else arranged.passing(call.condition)

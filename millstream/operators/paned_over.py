@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.aggregates.contract import State, put, take
 from millstream.operators.arranged import Arranged
@@ -94,7 +93,7 @@ class _Call:
 
     def settle(self, arranged: Arranged, came: _Came, current: Numbers) -> pa.Array:
         """Take tuples in, and answer at some of their places, at the end of a pane each."""
-        counts = self._counts(arranged)
+        counts = arranged.passing(self.call.condition)
         new = self._closed(arranged, came, counts)
         kept, pane = self._kept(came)
         before, now = came.seen // self._pane // self._length, came.now // self._pane // self._length
@@ -120,14 +119,6 @@ class _Call:
         added = tails.and_(new.chosen(np.flatnonzero(new.pane // self._length >= now[new.nth])))
         self._append(came, added.chosen(np.flatnonzero(added.pane >= first[added.nth])))
         return self.aggregate.finish(windows)
-
-    def _counts(self, arranged: Arranged) -> Bools:
-        """The tuples that its FILTER lets through."""
-        condition = self.call.condition
-        if condition is None:
-            return np.ones(len(arranged.order), dtype=np.bool_)
-        found: Bools = pc.fill_null(arranged.column(condition), False).to_numpy(zero_copy_only=False)
-        return found
 
     def _closed(self, arranged: Arranged, came: _Came, counts: Bools) -> _Panes:
         """The panes that are closed now; what came of those that are not goes to the open ones.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.aggregates.count_star import CountStar
 from millstream.aggregates.max import Max
@@ -94,8 +93,7 @@ class TupleWindows(Ordered):
             arguments = [arranged.column(name).take(rows) for name in call.arguments]
             counts: Bools | None = None
             if call.condition is not None:
-                wanted = pc.fill_null(arranged.column(call.condition), False)
-                counts = wanted.to_numpy(zero_copy_only=False)[by_group]
+                counts = arranged.passing(call.condition)[by_group]
             found = frame_answers(call.aggregate, arguments, times, first, last, counts)
             data.update(dict.fromkeys(call.names, found))
         data[START] = pa.array(extents.start[windows], STAMP)

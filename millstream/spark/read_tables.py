@@ -7,6 +7,7 @@ from millstream.aggregates.user.arrow import to_values
 from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.catalog.definitions import AggregateCall, Table
 from millstream.spark.host import Host
+from millstream.spark.names import quoted
 from millstream.spark.sources import open_table
 
 
@@ -18,5 +19,5 @@ def with_tables(call: AggregateCall, host: Host) -> Aggregate:
 
 
 def _rows(table: Table, host: Host) -> list[tuple[object, ...]]:
-    rows = open_table(host, table).select(*table.schema.names).toArrow()
+    rows = open_table(host, table).select(*map(quoted, table.schema.names)).toArrow()
     return list(zip(*(to_values(column.combine_chunks()) for column in rows.itercolumns()), strict=True))
