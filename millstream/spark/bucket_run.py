@@ -114,10 +114,10 @@ class BucketRun:
         answers = [a for a in _answers(operator, watermark, said, final) if a.num_rows]
         pending.put(PROGRESS, watermark.to_bytes())
         self._save(version, operator, watermark, pending)
-        if answers:
-            yield to_wire(unnested(pa.concat_tables(answers), self._outlet.lists), self._outlet.answers)
-        mark = stage_mark(self._bucket, self._promises(operator), late, final)
-        yield to_wire(pa.table({MARK: pa.array([mark])}), self._outlet.answers)
+        mark = pa.table({MARK: pa.array([stage_mark(self._bucket, self._promises(operator), late, final)])})
+        # One frame, and so one batch of Arrow: Spark's own work for each costs more than its rows.
+        rows = [unnested(pa.concat_tables(answers), self._outlet.lists)] if answers else []
+        yield to_wire(pa.concat_tables([*rows, mark], promote_options="default"), self._outlet.answers)
 
     def _ended(self, final: set[int | None]) -> bool:
         """Whether the input has ended, as far as it is known: the source, or all buckets of the stage before."""

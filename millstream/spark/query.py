@@ -49,7 +49,8 @@ def _begin(
     name: str,
     trigger: timedelta | None,
 ) -> StreamingQuery:
-    writer = frame.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
+    readied = frame if target is None else target.readied(frame)
+    writer = readied.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
     writer = (
         writer.trigger(availableNow=True)
         if trigger is None

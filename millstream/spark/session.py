@@ -54,6 +54,8 @@ LOCAL_SETTINGS = (
     Setting("spark.driver.bindAddress", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.driver.host", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.sql.shuffle.partitions", str(os.cpu_count() or 2), "one task per core: more are only overhead"),
+    Setting("spark.driver.defaultJavaOptions", "-XX:+UseParallelGC",
+            "micro-batches are short: a collector that works beside them takes the cores they need"),
     Setting("spark.driver.memory", f"{max(1, min(8, psutil.virtual_memory().total // 4 // 2**30))}g",
             "the driver runs everything: a quarter of the machine, 8 GiB at the most"),
 )  # fmt: skip

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, LongType, StringType, StructType
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from millstream.spark.bucket_run import Outlet
+
+
+# Typed: a schema that is text would be sent to the JVM to be parsed, for every task.
+NAME = StructType().add("name", StringType())
+BLOB = StructType().add("blob", BinaryType())
+VERSION = StructType().add("version", LongType())
 
 
 class Stage(StatefulProcessor):
@@ -26,8 +33,8 @@ class Stage(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Spark calls this before the first bucket."""
-        self._blobs = handle.getMapState("blobs", "name STRING", "blob BINARY")
-        self._version = handle.getValueState("version", "version BIGINT")
+        self._blobs = handle.getMapState("blobs", NAME, BLOB)
+        self._version = handle.getValueState("version", VERSION)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Spark calls this with all packets of a bucket in a batch."""

@@ -36,12 +36,16 @@ class FolderSink:
             for name in self._data_files():
                 self._files.remove(f"{path}/{name}")
 
+    def readied(self, frame: DataFrame) -> DataFrame:
+        """Text where the format knows nothing else."""
+        return as_text(frame, self._kind)
+
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a batch aside, then put it in the place of an earlier try at the same batch."""
         prefix = f"{self._mark}-{batch:09d}"
         staging = f"{self._path}/{STAGING}/{prefix}-{uuid.uuid4().hex[:8]}"
         counted = Observation()
-        rows = as_text(frame, self._kind).observe(counted, F.count(F.lit(1)).alias("rows"))
+        rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
         rows.write.options(**self._options).format(self._kind).save(staging)
         written = int(counted.get["rows"])
         for name in self._data_files():

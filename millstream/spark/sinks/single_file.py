@@ -41,6 +41,10 @@ class SingleFileSink:
             length = self._path.stat().st_size if self._path.exists() else 0
             place.save(RECORD, {"batch": -1, "length": length})
 
+    def readied(self, frame: DataFrame) -> DataFrame:
+        """Text where the format knows nothing else."""
+        return as_text(frame, self._kind)
+
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a batch aside, append it, and remember the new length."""
         record = self._place.load(RECORD)
@@ -49,7 +53,7 @@ class SingleFileSink:
         staging = self._path.with_name(f".{self._path.name}-{uuid.uuid4().hex[:8]}")
         try:
             counted = Observation()
-            rows = as_text(frame, self._kind).observe(counted, F.count(F.lit(1)).alias("rows"))
+            rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
             rows.write.options(**self._options).format(self._kind).save(str(staging))
             length = self._append(sorted(staging.glob(f"part-*.{self._kind}")), record["length"])
         finally:
