@@ -82,7 +82,7 @@ class Catalog:
         if isinstance(definition, UserAggregate | PythonAggregate):
             return ()
         readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())
-        return tuple(d.name for d in readers if (d.select.reads or "").lower() == name)
+        return tuple(d.name for d in readers if name in (r.lower() for r in d.select.reads))
 
     def _space(self, definition: Definition) -> dict[str, Definition]:
         if isinstance(definition, UserAggregate | PythonAggregate):

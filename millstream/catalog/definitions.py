@@ -17,8 +17,10 @@ from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
 from millstream.windows.contract import Window
 from millstream.windows.emit import Emit
+from millstream.windows.join_kind import JoinKind
 from millstream.windows.over import OverRange, OverRows
 from millstream.windows.panes import Paned
+from millstream.windows.reach import Band, SameTumble
 
 Options = Mapping[str, str]
 
@@ -122,14 +124,68 @@ class Assigned:
     time: str
 
 
+class Meeting(Enum):
+    """How several SELECTs become one."""
+
+    ALL = "UNION ALL"
+    UNIQUE = "UNION"  # equal tuples once
+    ORDERED = "MERGE ORDERED"  # in the order of their time stamps
+
+
+@dataclass(frozen=True)
+class United:
+    """SELECTs whose columns have the same names and types, as one."""
+
+    parts: tuple[Select, ...]
+    meeting: Meeting
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class Equality:
+    """A term of a join: an expression of the left input equals one of the right, both cast to one type."""
+
+    left: exp.Expression
+    right: exp.Expression
+    type: SqlType
+
+
+@dataclass(frozen=True)
+class WindowJoined:
+    """Two inputs joined within a window. The columns of both have different names; so do their time stamps."""
+
+    left: Select
+    right: Select
+    kind: JoinKind
+    reach: Band | SameTumble
+    times: tuple[str, str]
+    equalities: tuple[Equality, ...] = ()
+    residual: exp.Expression | None = None
+
+
+@dataclass(frozen=True)
+class TableJoined:
+    """An input joined with a stored table, or two tables. The columns of both have different names.
+
+    `equalities` say the same as the condition, for joins of a stream that only ask whether there is a row.
+    """
+
+    left: Select
+    right: Select
+    kind: JoinKind
+    condition: exp.Expression | None = None
+    equalities: tuple[Equality, ...] = ()
+
+
 @dataclass(frozen=True)
 class Select:
     """A bound SELECT: every name resolved, every expression typed, columns without qualifiers.
 
-    `source` is another SELECT, the name of a relation (`s`, `s.REJECTED`), or None for a SELECT without FROM.
+    `source` is another SELECT or several, the name of a relation (`s`, `s.REJECTED`), or None for one without FROM.
+    A join has several time stamps: `other_times` are the columns besides `time` that also make progress.
     """
 
-    source: Select | str | None
+    source: Select | United | WindowJoined | TableJoined | str | None
     items: tuple[Item, ...]
     where: exp.Expression | None
     bounded: bool
@@ -141,6 +197,7 @@ class Select:
     windowed: Windowed | None = None
     framed: tuple[Framed, ...] = ()
     assigned: Assigned | None = None
+    other_times: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -154,11 +211,27 @@ class Select:
         return tuple(call for call in calls if call.rows is not None)
 
     @property
-    def reads(self) -> str | None:
-        """The relation at its bottom; `s` also for `s.REJECTED`."""
-        if isinstance(self.source, Select):
-            return self.source.reads
-        return self.source.partition(".")[0] if self.source else None
+    def reads(self) -> tuple[str, ...]:
+        """The relations at its bottom, each once; `s` also for `s.REJECTED`."""
+        match self.source:
+            case None:
+                return ()
+            case str():
+                return (self.source.partition(".")[0],)
+        names = (name for below in self.inputs for name in below.reads)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def inputs(self) -> tuple[Select, ...]:
+        """The SELECTs that it reads."""
+        match self.source:
+            case Select():
+                return (self.source,)
+            case United(parts=parts):
+                return parts
+            case WindowJoined() | TableJoined():
+                return (self.source.left, self.source.right)
+        return ()
 
 
 @dataclass(frozen=True)

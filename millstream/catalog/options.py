@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from millstream.catalog.definitions import Options
-from millstream.errors import SettingError, suggest
+from millstream.errors import EslSyntaxError, SettingError, suggest
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
     },
     "json": _BATCH,
     "parquet": _BATCH,
+    "postgres": {
+        "password_env": Option(str, None, "the variable of the environment that holds the password"),
+        "connect_timeout": Option(count, 10, "how many seconds the server has to accept a connection"),
+        "read_timeout": Option(count, 30, "how many seconds the server has to send the next rows"),
+    },
     "rate": {},
     "tcp": {
         "format": Option(one_of("json", "csv"), "json", "how a line is written"),
@@ -99,6 +105,10 @@ def read_options(given: Options, known: Mapping[str, Option], place: str) -> dic
     """All options of a kind with their values: those given, and the defaults of the others."""
     values = {name: option.default for name, option in known.items()}
     for name, text in given.items():
+        if name not in known and re.search("pass|pwd|secret", name):
+            # Without the text of the statement: that would print the password.
+            hint = "name the variable of the environment that holds it: password_env = 'PGPASSWORD'"
+            raise EslSyntaxError(f"'{place}:' has no option '{name}'", clause="OPTIONS", hint=hint)
         if name not in known:
             help_ = suggest(name, known) or f"'{place}:' takes no options"
             raise SettingError(f"'{place}:' has no option '{name}': {help_}")

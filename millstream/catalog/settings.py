@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import cast
 
+from millstream.catalog.heartbeats import Heartbeats, heartbeats
 from millstream.catalog.intervals import interval, spoken
 from millstream.catalog.options import Option, count
 from millstream.errors import SettingError
@@ -17,6 +18,11 @@ SETTINGS = {
         count,
         1_000_000,
         "how many result rows a query started from now on keeps to be read; older ones are dropped",
+    ),
+    "heartbeats": Option(
+        heartbeats,
+        Heartbeats(),
+        "when silent streams are given time stamps in queries started from now on: on demand, none, or every so often",
     ),
 }
 
@@ -42,6 +48,11 @@ class Settings:
     def trigger_interval(self) -> timedelta:
         """The pause between two micro-batches."""
         return cast("timedelta", self._values["trigger_interval"])
+
+    @property
+    def heartbeats(self) -> Heartbeats:
+        """How silent streams are given time stamps."""
+        return cast("Heartbeats", self._values["heartbeats"])
 
     @property
     def results_kept(self) -> int:

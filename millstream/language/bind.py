@@ -168,7 +168,7 @@ def _create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
     if not select.bounded:
         raise Refused(
-            f"{statement.name} would never be complete: {select.reads} is a stream",
+            f"{statement.name} would never be complete: {' and '.join(select.reads)} is a stream",
             statement.text,
             statement.name.span,
             clause="CREATE TABLE",
@@ -360,7 +360,8 @@ def _set(statement: SetValue, catalog: Catalog) -> Bound:
 def _check_unbounded(select: Select, statement: Statement, name: Name, clause: str) -> None:
     if select.bounded:
         raise Refused(
-            f"{name} would read {select.reads or 'nothing'}, which is no stream: it has nothing to wait for",
+            f"{name} would read {' and '.join(select.reads) or 'nothing'}, which is no stream: it has nothing to wait "
+            "for",
             statement.text,
             name.span,
             clause=clause,

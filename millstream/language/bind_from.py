@@ -8,13 +8,26 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Select, Stream, Table, TimeStamp
-from millstream.errors import EslSyntaxError, NotYet, Refused, UnknownName, suggest
+from millstream.catalog.definitions import (
+    REJECTED_SCHEMA,
+    DerivedStream,
+    Select,
+    Stream,
+    Table,
+    TableJoined,
+    TimeStamp,
+    WindowJoined,
+)
+from millstream.errors import EslSyntaxError, Refused, UnknownName, suggest
+from millstream.language.bind_joins import Input, Join, Joiner, conjunction, conjuncts, not_in
+from millstream.language.join_window import join_window
 from millstream.language.nodes import EslWindow
 from millstream.language.scope import NOTHING, Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
-from millstream.language.table_functions import Input, function_window
+from millstream.language.table_functions import Input as FunctionInput
+from millstream.language.table_functions import function_window
+from millstream.windows.join_kind import JoinKind
 
 Ctes = Mapping[str, exp.Query]
 
@@ -28,19 +41,103 @@ class From:
     ctes: Ctes
     bind: Callable[[exp.Query, Ctes], Select]
 
-    def scope(self, query: exp.Select) -> Scope:
-        """What the names in a SELECT can mean."""
+    def scope(self, query: exp.Select) -> tuple[Scope, exp.Select]:
+        """What the names in a SELECT can mean; and the SELECT without what is said by that already."""
         from_ = query.args.get("from_")
         if from_ is None:
-            return NOTHING
-        node, text = from_.this, self.text
-        if isinstance(node, exp.Table) and isinstance(node.this, EslWindow) and not query.args.get("joins"):
+            return NOTHING, query
+        where = query.args.get("where")
+        conditions = conjuncts(where.this) if where else []
+        semis = [s for s in map(self._semi, conditions) if s is not None]
+        joins = query.args.get("joins") or []
+        if not joins and not semis:
+            if _window_of(from_.this) is not None:
+                hint = "write the window behind the aggregate, as in count(*) [RANGE 10 MINUTES, WA ts]"
+                message = "a window behind an input is that of a join, and there is only one input"
+                raise EslSyntaxError(message, self.text, span_of(_window_of(from_.this)), clause="FROM", hint=hint)
+            return self._relation(from_.this), query
+        first = self._operand(from_.this)
+        others = [self._join(j) for j in joins]
+        plain = [c for c in conditions if self._semi(c) is None]
+        scope, left_over = Joiner(self.text).join(first, [*others, *semis], plain)
+        rest = query.copy()
+        rest.set("joins", None)
+        condition = conjunction(left_over)
+        rest.set("where", None if condition is None else exp.Where(this=condition))
+        return scope, rest
+
+    def _operand(self, node: exp.Expression) -> Input:
+        """One input of a join; its window may stand before or after its name in this FROM."""
+        window = _window_of(node)
+        if window is None:
+            return Input(self._relation(node), None, span_of(node))
+        table = window.this
+        if alias := window.args.get("alias"):
+            table = table.copy()
+            table.set("alias", alias)
+        return Input(self._relation(table), join_window(window, self.text), span_of(table) or span_of(window))
+
+    def _join(self, node: exp.Join) -> Join:
+        side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
+        if node.args.get("method") or node.args.get("global_") or node.args.get("match_condition"):
+            hint = "say what the columns have to do with each other: JOIN b ON a.k = b.k, or USING (k)"
+            message = f"{node.args.get('method') or 'such'} joins are not part of ESL"
+            raise EslSyntaxError(message, self.text, span_of(node) or span_of(node.this), clause="FROM", hint=hint)
+        found = {"SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI}.get(kind) or {
+            "LEFT": JoinKind.LEFT,
+            "RIGHT": JoinKind.RIGHT,
+            "FULL": JoinKind.FULL,
+        }.get(side, JoinKind.INNER)
+        if found in {JoinKind.SEMI, JoinKind.ANTI} and side not in {"", "LEFT"}:
+            hint = f"turn it round: b LEFT {kind} JOIN a"
+            message = f"{side} {kind} JOIN is not part of ESL"
+            raise EslSyntaxError(message, self.text, span_of(node.this), clause="FROM", hint=hint)
+        on = node.args.get("on")
+        using = tuple(node.args.get("using") or ())
+        return Join(self._operand(node.this), found, (on,) if on is not None else (), using)
+
+    def _semi(self, condition: exp.Expression) -> Join | None:
+        """A condition with a subquery as the join that it is; None if it is another condition."""
+        negated = isinstance(condition, exp.Not)
+        inner = condition.this if negated else condition
+        while isinstance(inner, exp.Paren):
+            inner = inner.this
+        member: exp.Expression | None = None
+        if isinstance(inner, exp.Exists):
+            query = inner.this
+        elif isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            query, member = inner.args["query"], inner.this
+            if negated:
+                raise not_in(self.text, span_of(inner.this))
+        else:
+            return None
+        query = query.this if isinstance(query, exp.Subquery) else query
+        simple = isinstance(query, exp.Select) and {k for k, v in query.args.items() if v} <= _IN_SEMI
+        if not simple or query.args.get("from_") is None:
+            hint = "it may have a FROM with one input, and a WHERE; name other subqueries with CREATE STREAM ... AS"
+            message = "the subquery of IN and EXISTS must be a plain one"
+            raise EslSyntaxError(message, self.text, span_of(query) or span_of(inner.this), clause="WHERE", hint=hint)
+        operand = self._operand(query.args["from_"].this)
+        where = query.args.get("where")
+        terms = [_qualified(where.this, operand.scope)] if where else []
+        if member is not None:
+            if len(query.expressions) != 1:
+                message, hint = "IN takes a subquery with one column", "name one column"
+                raise EslSyntaxError(message, self.text, span_of(member), clause="WHERE", hint=hint)
+            item = query.expressions[0]
+            value = item.this if isinstance(item, exp.Alias) else item
+            terms.append(exp.EQ(this=member.copy(), expression=_qualified(value, operand.scope)))
+        return Join(operand, JoinKind.ANTI if negated else JoinKind.SEMI, tuple(terms))
+
+    def _relation(self, node: exp.Expression) -> Scope:
+        """What a FROM with one input means."""
+        text = self.text
+        if isinstance(node, exp.Table) and isinstance(node.this, EslWindow):
             source, clause = function_window(node.this, text)
             return replace(self._input(source, node), clause=clause)
-        if isinstance(node, EslWindow) or isinstance(getattr(node, "this", None), EslWindow):
-            raise _not_yet("a window join", node, text)
-        if joins := query.args.get("joins"):
-            raise _not_yet("a FROM with several inputs", joins[0], text, fallback=node)
+        if isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Query):
+            message, hint = "joins are made from left to right", "leave the brackets out, or write a subquery in them"
+            raise EslSyntaxError(message, text, span_of(node), clause="FROM", hint=hint)
         if isinstance(node, exp.Subquery):
             return self._nested(self.bind(node.this, self.ctes), node.alias or "subquery")
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Func):
@@ -51,13 +148,14 @@ class From:
         if not isinstance(node, exp.Table):
             raise EslSyntaxError("expected a stream, a table or a subquery", text, span_of(node), clause="FROM")
         if joins := node.args.get("joins"):
-            raise _not_yet("a FROM with several inputs", joins[0], text, fallback=node)
+            message, hint = "joins are made from left to right", "leave the brackets out, or write a subquery in them"
+            raise EslSyntaxError(message, text, span_of(joins[0]) or span_of(node), clause="FROM", hint=hint)
         for extra in ("sample", "pivots", "version", "when", "laterals", "hints"):
             if node.args.get(extra):
                 raise not_esl(extra, node, text)
         return self._named(node)
 
-    def _input(self, source: Input, node: exp.Table) -> Scope:
+    def _input(self, source: FunctionInput, node: exp.Table) -> Scope:
         """The input of a table function."""
         if not isinstance(source, Name):
             return self._nested(self.bind(source, self.ctes), node.alias or "subquery")
@@ -74,15 +172,43 @@ class From:
 
     def _nested(self, select: Select, name: str) -> Scope:
         latent = _is_latent(select, self.catalog)
-        return Scope(name, select.schema, select.bounded, select.time, source=select, latent=latent)
+        others = select.other_times
+        return Scope(name, select.schema, select.bounded, select.time, select, latent=latent, other_times=others)
 
 
-def _is_latent(source: Select | str | None, catalog: Catalog) -> bool:
+def _window_of(node: exp.Expression) -> EslWindow | None:
+    """The window in brackets behind an input."""
+    return node if isinstance(node, EslWindow) and node.args["form"] == "[...]" else None
+
+
+_IN_SEMI = {"expressions", "from_", "where", "kind"}
+
+
+def _qualified(node: exp.Expression, scope: Scope) -> exp.Expression:
+    """Names without a qualifier mean the input of the subquery first, as SQL has it."""
+
+    def resolve(part: exp.Expression) -> exp.Expression:
+        if isinstance(part, exp.Column) and not part.table and scope.find(part.name):
+            part.set("table", exp.to_identifier(scope.name))
+        return part
+
+    return node.copy().transform(resolve, copy=False)
+
+
+def _is_latent(select: Select, catalog: Catalog) -> bool:
     """Whether the tuples never had a time stamp: then a window may stamp them as they arrive."""
-    if isinstance(source, Select):
-        timed = source.bounded or source.time or source.windowed or source.framed or source.assigned
-        return not timed and _is_latent(source.source, catalog)
-    match catalog.relation(source or ""):
+    if select.bounded or select.time or select.windowed or select.framed or select.assigned:
+        return False
+    match select.source:
+        case WindowJoined() | TableJoined():
+            return False
+        case str():
+            return _is_latent_relation(select.source, catalog)
+    return all(_is_latent(below, catalog) for below in select.inputs)
+
+
+def _is_latent_relation(name: str, catalog: Catalog) -> bool:
+    match catalog.relation(name):
         case DerivedStream(select=select):
             return _is_latent(select, catalog)
         case Stream(time_stamp=time_stamp):
@@ -112,8 +238,10 @@ def _relation_scope(node: exp.Table, catalog: Catalog, text: str) -> Scope:
         )
     bounded = isinstance(relation, Table)
     time = None if isinstance(relation, Table) else relation.time
-    latent = _is_latent(relation.name, catalog)
-    return Scope(node.alias or relation.name, relation.schema, bounded, time, source=relation.name, latent=latent)
+    latent = _is_latent_relation(relation.name, catalog)
+    others = relation.select.other_times if isinstance(relation, DerivedStream) else ()
+    name = node.alias or relation.name
+    return Scope(name, relation.schema, bounded, time, relation.name, latent=latent, other_times=others)
 
 
 def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
@@ -151,7 +279,7 @@ def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
 
 def _root(relation: Stream | DerivedStream | Table, catalog: Catalog) -> str:
     while isinstance(relation, DerivedStream):
-        below = catalog.relation(relation.select.reads or "")
+        below = catalog.relation(next(iter(relation.select.reads), ""))
         if below is None:
             break
         relation = below
@@ -164,13 +292,3 @@ def not_esl(key: str, node: exp.Expr, text: str) -> EslSyntaxError:
     word = words.get(key, key.strip("_").upper())
     hint = "docs/language.md lists what is"
     return EslSyntaxError(f"{word} is not part of ESL", text, span_of(node), clause=word, hint=hint)
-
-
-def _not_yet(what: str, node: exp.Expr, text: str, fallback: exp.Expr | None = None) -> NotYet:
-    return NotYet(
-        f"{what} is part of the language, but this version cannot run it yet",
-        text,
-        span_of(node) or span_of(fallback),
-        clause="FROM",
-        hint="docs/language.md lists what works",
-    )

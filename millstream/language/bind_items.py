@@ -10,7 +10,7 @@ from millstream.catalog.definitions import Item
 from millstream.errors import EslSyntaxError, NameTaken, UnknownName, balanced, suggest
 from millstream.language import functions
 from millstream.language.expressions import bind_expression
-from millstream.language.scope import Scope
+from millstream.language.scope import Member, Scope
 from millstream.language.spans import span_of
 
 
@@ -43,32 +43,57 @@ def _star(node: exp.Expression) -> exp.Star | None:
 def _expand_star(node: exp.Expression, star: exp.Star, scope: Scope, text: str) -> list[Item]:
     if not scope.name:
         raise EslSyntaxError("* needs a FROM", text, span_of(node), clause="SELECT", hint="add FROM a stream")
-    if isinstance(node, exp.Column) and node.table and node.table.lower() != scope.name.lower():
+    member = scope.member(node.table) if isinstance(node, exp.Column) and node.table else None
+    if isinstance(node, exp.Column) and node.table and member is None:
         raise UnknownName(
             f"'{node.table}' is not a stream of this FROM",
             text,
             span_of(node),
             clause="SELECT",
-            hint=f"write {scope.name}.*",
+            hint=f"write {' or '.join(f'{m.name}.*' for m in scope.members) or f'{scope.name}.*'}",
         )
+    starred = _starred(scope, member)
     if star.args.get("replace") or star.args.get("rename"):
         raise EslSyntaxError("* takes only EXCEPT (...)", text, span_of(node), clause="SELECT")
     left_out = set()
     for part in star.args.get("except_") or ():
-        if scope.schema.find(part.name) is None:
+        if part.name.lower() not in (name.lower() for name in starred):
             raise UnknownName(
                 f"no column '{part.name}' in {scope.name}",
                 text,
                 span_of(part),
                 clause="EXCEPT",
-                hint=suggest(part.name, scope.schema.names),
+                hint=suggest(part.name, tuple(starred)),
             )
         left_out.add(part.name.lower())
     return [
-        Item(c.name, exp.column(exp.to_identifier(c.name, quoted=True)), c.type)
-        for c in scope.schema
-        if c.name.lower() not in left_out
+        Item(name, exp.column(exp.to_identifier(actual, quoted=True)), scope.types[actual])
+        for name, actual in starred.items()
+        if name.lower() not in left_out
     ]
+
+
+def _starred(scope: Scope, member: Member | None) -> dict[str, str]:
+    """The columns that * stands for: what they are called in the result, and in the scope.
+
+    Two inputs of a join may have columns of one name: the second one gets a number, as in DuckDB.
+    """
+    if not scope.members:
+        return {c.name: c.name for c in scope.schema}
+    names: dict[str, str] = {}
+    for one in [member] if member else scope.members:
+        for low, actual in one.columns.items():
+            if low in one.merged and member is None:
+                continue  # USING gives one column
+            plain = actual.removeprefix(f"{one.name}:").rstrip("'")
+            taken = {n.lower() for n in names}
+            number = next(n for n in range(len(scope.members) + 1) if _numbered(plain, n).lower() not in taken)
+            names[_numbered(plain, number)] = actual
+    return names
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}_{number}" if number else name
 
 
 def default_name(node: exp.Expression, text: str) -> str:

@@ -70,6 +70,7 @@ class _Grouping:
 def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, text: str) -> Select:
     """The bound form of a SELECT over a window, written in brackets or in FROM."""
     clause = _one_window(query, clause, text)
+    query = _distinct_as_groups(query, scope)
     _refuse(query, scope, text)
     time = scope.time if clause.window == WHOLE else window_time(clause.time, scope, text, clause.span)
     if clause.ranked is not None:
@@ -126,6 +127,23 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     )
 
 
+def _distinct_as_groups(query: exp.Select, scope: Scope) -> exp.Select:
+    """DISTINCT without aggregates says the same as a GROUP BY of all columns, in each window."""
+    items = [_unwindowed(node.this if isinstance(node, exp.Alias) else node) for node in query.expressions]
+    nodes = (n for item in items for n in item.walk() if isinstance(n, exp.Expression))
+    calls = (n for n in nodes if written_call(n, scope))
+    if query.args.get("distinct") is None or query.args.get("group") or next(calls, None) is not None:
+        return query
+    grouped = query.copy()
+    grouped.set("distinct", None)
+    grouped.set("group", exp.Group(expressions=[item.copy() for item in items if not isinstance(item, exp.Star)]))
+    return grouped
+
+
+def _unwindowed(node: exp.Expression) -> exp.Expression:
+    return node.this if is_aggregate_window(node) else node
+
+
 def _ordered(window: Window[Any], scope: Scope) -> Window[Any]:
     """Rows are counted by time stamp, or as they arrive where there is none."""
     return replace(window, order="row") if isinstance(window, Rows) and scope.latent else window
@@ -157,11 +175,11 @@ def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
         return
     if (node := query.args.get("distinct")) is not None:
         raise NotYet(
-            "DISTINCT within a window is part of the language, but this version cannot run it yet",
+            "DISTINCT of the answers of aggregates is part of the language, but this version cannot run it yet",
             text,
             span_of(node) or span_of(query),
             clause="DISTINCT",
-            hint="docs/language.md lists what works",
+            hint="leave it out; without aggregates, DISTINCT gives each value once in each window",
         )
     for key, word in {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET"}.items():
         if (node := query.args.get(key)) is not None:

@@ -15,9 +15,11 @@ from millstream.language.bind_from import Ctes, From, not_esl
 from millstream.language.bind_items import bind_items
 from millstream.language.bind_over import bind_over, overs_of
 from millstream.language.bind_python_calls import python_aggregates, refuse_bare
+from millstream.language.bind_union import bind_union
 from millstream.language.bind_user_calls import bare_groups, user_versions
 from millstream.language.bind_windowed import bind_windowed, windows_of
 from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.progressing import progressing
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
@@ -52,7 +54,8 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
     if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
         return _bind(query.this, catalog, text, ctes)
     if isinstance(query, exp.SetOperation):
-        raise _set_operation(query, catalog, text)
+        _refuse_difference(query, catalog, text)
+        return bind_union(query, text, lambda part: _bind(part, catalog, text, ctes))
     if not isinstance(query, exp.Select):
         raise EslSyntaxError("expected a SELECT", text, span_of(query), clause="query")
     if with_ := query.args.get("with_"):
@@ -66,7 +69,7 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
             )
         ctes = {**ctes, **{c.alias.lower(): c.this for c in with_.expressions}}
     _check_clauses(query, text)
-    scope = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
+    scope, query = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
     tables = {table.name: table for table in catalog.all(Table)}
     scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog), tables=tables)
     if overs_of(query):
@@ -96,7 +99,7 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: Assigned | None
     where = query.args.get("where")
     items = bind_items(query.expressions, scope, text)
     bound_where = bind_predicate(where.this, scope, text, "WHERE") if where else None
-    time = next((i.name for i in items if scope.time and _is_column(i.expression, scope.time)), None)
+    times = progressing(items, scope)
     refuse_unbounded(query, scope, text)
     aliases = {i.name.lower(): i.expression for i in items}
     return Select(
@@ -104,7 +107,8 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: Assigned | None
         items=items,
         where=bound_where,
         bounded=scope.bounded,
-        time=time,
+        time=times[0] if times else None,
+        other_times=times[1:],
         assigned=assigned,
         **bounded_clauses(query, items, text, lambda key: bind_expression(key, scope, text, "ORDER BY", aliases)[0]),  # type: ignore[arg-type]
     )
@@ -117,25 +121,23 @@ def _check_clauses(query: exp.Select, text: str) -> None:
             raise not_esl(key, first if isinstance(first, exp.Expr) and span_of(first) else query, text)
 
 
-def _set_operation(query: exp.SetOperation, catalog: Catalog, text: str) -> Refused | NotYet:
+def _refuse_difference(query: exp.SetOperation, catalog: Catalog, text: str) -> None:
+    if isinstance(query, exp.Union):
+        return
     word = type(query).__name__.upper()
     inputs = [catalog.relation(table.name) for table in query.find_all(exp.Table)]
-    if isinstance(query, exp.Except | exp.Intersect) and not all(isinstance(i, Table) for i in inputs):
-        return Refused(
+    if not all(isinstance(i, Table) for i in inputs):
+        raise Refused(
             f"{word} would block for ever: a row that is missing now may still come",
             text,
             span_of(query.expression) or span_of(query),
             clause=word,
             hint="streams can be joined within a window, or united with UNION ALL",
         )
-    return NotYet(
+    raise NotYet(
         f"{word} is part of the language, but this version cannot run it yet",
         text,
         span_of(query.expression),
         clause=word,
         hint="docs/language.md lists what works",
     )
-
-
-def _is_column(expression: exp.Expression, name: str) -> bool:
-    return isinstance(expression, exp.Column) and expression.name.lower() == name.lower()

@@ -12,6 +12,7 @@ from millstream.language.nodes import EslWindow
 from millstream.language.spark_dialect import SparkFaithful
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+MERGE_ORDERED = "MERGE ORDERED"
 WINDOW_WORDS = ("RANGE", "ROWS", "SLIDE", "WA", "PA", "RATTR", "SATTR", "SESSION", "ORIGIN")
 
 
@@ -38,6 +39,7 @@ class Esl(SparkFaithful):
             **SparkFaithful.Tokenizer.KEYWORDS,
             "EMIT EVERY": TokenType.PREWHERE,
             "EMIT ON CHANGE": TokenType.PREWHERE,
+            MERGE_ORDERED: TokenType.UNION,
         }
 
     class Parser(SparkFaithful.Parser):
@@ -80,6 +82,16 @@ class Esl(SparkFaithful):
             if not self._match_set((TokenType.VAR, TokenType.IDENTIFIER)):
                 self.raise_error("Expecting (")
             return self._window_node(parsed, "OVER name", self._index - 1, [self._prev])
+
+        def parse_set_operation(
+            self, this: exp.Expr | None, consume_pipe: bool = False, intersect_only: bool = False
+        ) -> exp.SetOperation | None:
+            """UNION and the like; MERGE ORDERED is one of them, and remembers that it is."""
+            ordered = bool(self._curr and self._curr.text.upper() == MERGE_ORDERED)
+            parsed: exp.SetOperation | None = super().parse_set_operation(this, consume_pipe, intersect_only)
+            if ordered and parsed is not None:
+                parsed.meta["ordered"] = True
+            return parsed
 
         def _parse_emit(self) -> EslWindow:
             """`EMIT EVERY 5 SECONDS WALL`: the words after it that can belong to it."""

@@ -52,9 +52,10 @@ def _resolve(node: exp.Expression, scope: Scope, text: str, clause: str, aliases
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return node
     parts = [p for p in node.parts if isinstance(p, exp.Identifier)]
-    qualified = len(parts) > 1 and parts[0].name.lower() == scope.name.lower()
+    member = scope.member(parts[0].name) if len(parts) > 1 else None
+    qualified = member is not None
     head, *fields = parts[1:] if qualified else parts
-    column = scope.schema.find(head.name)
+    column = scope.dotted(f"{member.name}.{head.name}") if member else scope.find(head.name)
     if column is None:
         alias = aliases.get(head.name.lower())
         if alias is not None and not qualified and not fields:
@@ -101,6 +102,9 @@ def _unknown_column(
     if len(parts) > 1 and head is parts[0]:
         message = f"'{name}' is neither a stream of this FROM nor a column of {scope.name}"
         return UnknownName(message, text, span, clause=clause, hint=suggest(name, (scope.name, *scope.schema.names)))
+    if homes := scope.homes(name) if len(parts) == 1 else ():
+        message = f"'{name}' could be a column of {' or '.join(m.name for m in homes)}"
+        return UnknownName(message, text, span, clause=clause, hint=f"write {homes[0].name}.{name}")
     hint = suggest(name, scope.schema.names)
     if span and text[span[0] : span[0] + 1] == '"':
         hint = f"text is written in single quotes: '{name}'"

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.errors import EslSyntaxError, NotYet, Refused, suggest
+from millstream.errors import EslSyntaxError, Refused, suggest
 from millstream.language import dialect
 from millstream.language.cursor import Cursor, split, tokens_span
 from millstream.language.nodes import EslWindow
@@ -86,7 +86,7 @@ def _part(cursor: Cursor, word: str) -> Any:
         case "RANGE" | "SLIDE":
             return _length(cursor, word)
         case "WA" | "RATTR":
-            return cursor.name("the time-stamp column")
+            return cursor.dotted_name("the time-stamp column")
         case "PA":
             tokens = cursor.bracketed("the columns") if cursor.peek("(") else cursor.rest()
             parts = split(tokens, TokenType.COMMA)
@@ -142,13 +142,9 @@ def _length(cursor: Cursor, word: str) -> Length:
         return ALL
     if cursor.peek("UNBOUNDED"):
         cursor.fail(f"{word} UNBOUNDED belongs to OVER", hint="write RANGE ALL", span=tokens_span(cursor.tokens))
-    if cursor.peek("TUMBLING"):
-        raise NotYet(
-            "RANGE TUMBLING in a window is part of the language, but this version cannot run it yet",
-            cursor.text,
-            tokens_span(cursor.tokens),
-            clause="window",
-            hint="docs/language.md lists what works",
+    if cursor.take("TUMBLING") and word != "RANGE":
+        cursor.fail(
+            f"{word} TUMBLING means nothing", hint="write RANGE TUMBLING 5 MINUTES", span=tokens_span(cursor.tokens)
         )
     length = cursor.rows() if cursor.counts_rows() else cursor.interval()
     if not length or (isinstance(length, timedelta) and length < MICROSECOND):

@@ -16,10 +16,15 @@ def window_time(named: Name | None, scope: Scope, text: str, span: Span, example
     if scope.bounded:
         return _of_table(named, scope, text, span, example)
     if scope.time is not None:
-        if named is not None and named.text.lower() != scope.time.lower():
-            hint = f"windows move along {scope.time}: {example.replace('ts', scope.time)}"
+        ways = " or ".join(example.replace("ts", time) for time in scope.times)
+        if named is None and scope.other_times:
+            message = f"{scope.name} have several time stamps, and a window moves along one"
+            raise UnknownName(message, text, span, clause="window", hint=f"name one: {ways}")
+        column = scope.dotted(named.text) if named is not None else None
+        if named is not None and (column is None or column.name not in scope.times):
+            hint = f"windows move along {' or '.join(scope.times)}: {ways}"
             raise UnknownName(_misnamed(named, scope), text, named.span, clause="window", hint=hint)
-        return scope.time
+        return column.name if column else scope.time
     if not scope.latent:
         hint = "select the time-stamp column in derived streams, and window_end of windows"
         if isinstance(scope.source, str) and "." in scope.source:
@@ -34,7 +39,7 @@ def window_time(named: Name | None, scope: Scope, text: str, span: Span, example
 
 
 def _misnamed(named: Name, scope: Scope) -> str:
-    if scope.schema.find(named.text):
+    if scope.dotted(named.text):
         return f"'{named}' is not the time stamp of {scope.name}"
     return f"no column '{named}' in {scope.name}"
 
@@ -51,7 +56,7 @@ def _of_table(named: Name | None, scope: Scope, text: str, span: Span, example: 
             clause="window",
             hint=f"name one of type TIMESTAMP, as in {example}",
         )
-    column = scope.schema.find(named.text)
+    column = scope.dotted(named.text)
     if column is None:
         hint = suggest(named.text, scope.schema.names)
         raise UnknownName(f"no column '{named}' in {scope.name}", text, named.span, clause="window", hint=hint)

@@ -48,7 +48,7 @@ def headline(title: str, definition: Definition) -> str:
                     details.append(f"{word} {spoken(value)}")
             return f"stream {title}, {', '.join(details)}"
         case DerivedStream():
-            return f"stream {title}, derived from {definition.select.reads}" + (
+            return f"stream {title}, derived from {', '.join(definition.select.reads)}" + (
                 f", time stamp {definition.time}" if definition.time else ""
             )
         case Table():
@@ -132,5 +132,5 @@ def _time(stream: Stream) -> str:
 
 def _origin(relation: Stream | DerivedStream) -> str:
     if isinstance(relation, DerivedStream):
-        return f"derived from {relation.select.reads}"
+        return f"derived from {', '.join(relation.select.reads)}"
     return str(relation.source) if relation.source else "no source"

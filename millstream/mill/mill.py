@@ -63,9 +63,10 @@ from millstream.spark.host import Host
 from millstream.spark.lowering import lower
 from millstream.spark.paths import absolute
 from millstream.spark.progress import ProgressListener
-from millstream.spark.query import start
+from millstream.spark.query import Clocks, start
 from millstream.spark.session import open_session
 from millstream.spark.shipping import ship_classes
+from millstream.spark.silence import quiet_streams
 from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_listener import TcpListener
 from millstream.spark.ticker import pace_of
@@ -348,7 +349,7 @@ class Mill:
                 name=label,
                 once=self.once,
                 trigger=self.settings.trigger_interval,
-                pace=pace_of(plan),
+                clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats),
             )
         except AnalysisException as problem:
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem

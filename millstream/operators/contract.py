@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -18,8 +18,11 @@ class Operator(ABC):
     """
 
     @abstractmethod
-    def process(self, table: pa.Table) -> int:
-        """Take in some rows; says how many tuples were late."""
+    def process(self, table: pa.Table, port: int = 0) -> int:
+        """Take in some rows of an input; says how many tuples were late.
+
+        `port` is the number of the input: a join has two, all others have one.
+        """
 
     @abstractmethod
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
@@ -29,6 +32,19 @@ class Operator(ABC):
     @abstractmethod
     def promise(self) -> int | None:
         """The time before which no answer that is still to come is stamped; None if nothing can be said yet."""
+
+    @property
+    def promises(self) -> Mapping[str, int]:
+        """Promises of the same kind about single columns of the answers, by their names: only joins have them."""
+        return {}
+
+    @property
+    def waits(self) -> int | None:
+        """The time that the low-watermark must reach before anything more is answered; None if nothing is held back.
+
+        By this a silent input is found to be in the way.
+        """
+        return None
 
     def tick(self) -> Iterator[pa.Table]:
         """What is to be answered because the wall clock has moved on: only EMIT EVERY ... WALL asks for that."""

@@ -40,7 +40,14 @@ class FromFirst(Operator):
         """That of the windows, once their origin is certain."""
         return self._made[2].promise if self._made else None
 
-    def process(self, table: pa.Table) -> int:
+    @property
+    def waits(self) -> int | None:
+        """What the windows wait for; before them, the moment after the oldest tuple."""
+        if self._made is not None:
+            return self._made[2].waits
+        return min((pc.min(from_bytes(blob)[TIME]).as_py() + 1 for blob in self._held.values()), default=None)
+
+    def process(self, table: pa.Table, port: int = 0) -> int:
         """Take in tuples; those before the origin are late."""
         table = table.filter(pc.is_valid(table[TIME]))
         if not table.num_rows:

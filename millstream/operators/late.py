@@ -23,7 +23,7 @@ class LateTuples(Operator):
         self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
         self._waiting: list[pa.Table] = []
 
-    def process(self, table: pa.Table) -> int:
+    def process(self, table: pa.Table, port: int = 0) -> int:
         """Judge tuples by the low-watermark as it was before this batch; says how many are late."""
         if self.low_watermark is None or not table.num_rows:
             return 0

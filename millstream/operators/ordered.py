@@ -51,7 +51,17 @@ class Ordered(Operator):
         """The low-watermark."""
         return self.low_watermark
 
-    def process(self, table: pa.Table) -> int:
+    @property
+    def waits(self) -> int | None:
+        """The moment after the oldest tuple that is not settled; those in the order of arrival settle by themselves."""
+        log = self._log.table
+        if log is None or self._order == "row":
+            return None
+        times = log[TIME].to_numpy()
+        waiting = times if self._settled is None else times[times >= self._settled]
+        return int(waiting.min()) + 1 if len(waiting) else None
+
+    def process(self, table: pa.Table, port: int = 0) -> int:
         """Put tuples into the log; says how many are late. Those without a time belong nowhere."""
         table = table.filter(pc.is_valid(table[TIME]))
         late = 0

@@ -64,7 +64,18 @@ class PanedAggregate(Operator):
         """The low-watermark: windows that end by it have been answered."""
         return self.low_watermark
 
-    def process(self, table: pa.Table) -> int:
+    @property
+    def waits(self) -> int | None:
+        """The end of the first window that is not complete."""
+        window = self._window
+        for pane in sorted(self._store.panes):
+            first = window.first_wid_of_pane(pane)
+            first = first if self.low_watermark is None else max(first, window.first_open(self.low_watermark))
+            if first <= window.last_wid_of_pane(pane):
+                return window.bounds(first)[1]
+        return None
+
+    def process(self, table: pa.Table, port: int = 0) -> int:
         """Merge partial states into the panes they belong to; says how many tuples came too late for theirs."""
         late = 0
         if self.low_watermark is not None:

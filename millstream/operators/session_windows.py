@@ -62,7 +62,13 @@ class SessionWindows(Operator):
         """The low-watermark: sessions that end by it have been answered."""
         return self.low_watermark
 
-    def process(self, table: pa.Table) -> int:
+    @property
+    def waits(self) -> int | None:
+        """The end of the session that would end first."""
+        lasts = [pc.min(table[LAST]).as_py() for table in self._tables if table.num_rows]
+        return min(lasts) + self._gap if lasts else None
+
+    def process(self, table: pa.Table, port: int = 0) -> int:
         """Take in tuples, without those behind the low-watermark; says how many these are."""
         late = 0
         if self.low_watermark is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -22,7 +22,17 @@ ARRIVAL = "arrival"
 
 @dataclass(frozen=True)
 class Node:
-    """A step of a plan; its input, if it has one, is the field `below`."""
+    """A step of a plan; its input, if it has one, is the field `below`. Those with several are in several.py."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """What it reads."""
+        below = getattr(self, "below", None)
+        return (below,) if isinstance(below, Node) else ()
+
+    def over(self, inputs: Sequence[Node]) -> Node:
+        """The same step over other inputs."""
+        return replace(self, below=inputs[0]) if inputs else self  # type: ignore[call-arg]
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -45,9 +55,10 @@ class OneRow(Node):
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """The tuples of a stream, as its source delivers them."""
+    """The tuples of a stream, as its source delivers them; `again` counts the scans of it before this one."""
 
     stream: Stream
+    again: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -70,6 +81,7 @@ class LateScan(Node):
     """The tuples of a stream that come behind its low-watermark: its side output LATE."""
 
     stream: Stream
+    number: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -151,6 +163,7 @@ class WindowAggregate(Node):
     below: Node
     windowed: Windowed
     gives: frozenset[str] | None = None
+    number: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -183,6 +196,7 @@ class OverAggregate(Node):
 
     below: Node
     framed: Framed
+    number: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -271,10 +285,7 @@ class Limit(Node):
 
 def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
     """The plan with a step applied to every node, inputs first."""
-    below = getattr(node, "below", None)
-    if isinstance(below, Node):
-        node = replace(node, below=rewrite(below, step))  # type: ignore[call-arg]
-    return step(node)
+    return step(node.over([rewrite(below, step) for below in node.inputs]))
 
 
 def _item(item: Item) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Select
+from millstream.catalog.definitions import Meeting, Select, TableJoined, United, WindowJoined
 from millstream.plan.algebra import (
     AssignWindows,
     Distinct,
@@ -17,6 +17,7 @@ from millstream.plan.algebra import (
     Unnest,
     WindowAggregate,
 )
+from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 
 
 def build(select: Select) -> Node:
@@ -47,8 +48,30 @@ def build(select: Select) -> Node:
 
 
 def _source(select: Select) -> Node:
-    if select.source is None:
-        return OneRow()
-    if isinstance(select.source, Select):
-        return build(select.source)
-    return Reference(select.source)
+    match select.source:
+        case None:
+            return OneRow()
+        case str():
+            return Reference(select.source)
+        case Select():
+            return build(select.source)
+        case United():
+            return _united(select.source)
+        case TableJoined(left=left, right=right) as joined:
+            return TableJoin(build(left), build(right), joined.kind, joined.condition, joined.equalities)
+        case WindowJoined(left=left, right=right) as joined:
+            columns = tuple(left.schema.names), tuple(right.schema.names)
+            sides = build(left), build(right)
+            return WindowJoin(
+                *sides, joined.kind, joined.reach, joined.times, columns, joined.equalities, joined.residual
+            )
+
+
+def _united(united: United) -> Node:
+    union = Union(tuple(build(part) for part in united.parts))
+    if united.meeting is Meeting.ALL or united.time is None:
+        # Tables have no time stamps: they are read to their end.
+        return Distinct(union) if united.meeting is Meeting.UNIQUE else union
+    if united.meeting is Meeting.UNIQUE:
+        return Unique(union, tuple(united.parts[0].schema.names), united.time)
+    return MergeOrdered(union, united.time)

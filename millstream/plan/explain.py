@@ -18,9 +18,11 @@ def explain(plan: Node) -> str:
     return "\n".join(_lines(plan, ""))
 
 
-def _lines(node: Node, indent: str) -> Iterator[str]:
-    yield f"{indent}{node.label()}"
-    below = getattr(node, "below", None)
-    if isinstance(below, Node):
-        deeper = " " * len(indent.replace("└─ ", "   ")) + "└─ "
-        yield from _lines(below, deeper)
+def _lines(node: Node, first: str, others: str = "") -> Iterator[str]:
+    """The lines of a node and of what it reads: the first begins with one margin, the others with another."""
+    yield f"{first}{node.label()}"
+    for number, below in enumerate(node.inputs, 1):
+        if number == len(node.inputs):
+            yield from _lines(below, f"{others}└─ ", f"{others}   ")
+        else:
+            yield from _lines(below, f"{others}├─ ", f"{others}│  ")

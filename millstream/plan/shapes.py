@@ -12,6 +12,7 @@ from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.landmark import Landmark
 from millstream.windows.over import OverRange, OverRows
+from millstream.windows.reach import Band, SameTumble
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple
@@ -47,6 +48,29 @@ def shape(window: Window[Any]) -> str:
         case OverRows(preceding=preceding, slide=slide):
             return f"ROWS {_preceding(preceding, str)}" + (f" SLIDE {slide}" if slide > 1 else "")
     raise NotImplementedError(type(window).__name__)
+
+
+def within(reach: Band | SameTumble, times: tuple[str, str]) -> str:
+    """How close in time the tuples of a join must be.
+
+    >>> within(Band(-2_000_000, 3_000_000), ("a.ts", "b.ts"))
+    'b.ts from a.ts - 2 seconds to a.ts + 3 seconds'
+    >>> within(Band(None, 0), ("a.ts", "b.ts")), within(SameTumble(60_000_000), ("a.ts", "b.ts"))
+    ('b.ts up to a.ts', 'a.ts and b.ts in the same RANGE TUMBLING 1 minute')
+    """
+    left, right = times
+    if isinstance(reach, SameTumble):
+        return f"{left} and {right} in the same RANGE TUMBLING {length(reach.length)}{_from(reach.origin)}"
+    low, high = (None if b is None else f"{left}{_signed(b)}" for b in (reach.low, reach.high))
+    if low is None and high is None:
+        return f"any {left} and {right}"
+    if low is None:
+        return f"{right} up to {high}"
+    return f"{right} from {low}" + (f" to {high}" if high is not None else " on")
+
+
+def _signed(micros: int) -> str:
+    return "" if not micros else f" {'-' if micros < 0 else '+'} {length(abs(micros))}"
 
 
 def emission(emit: Emit) -> str:

@@ -6,29 +6,70 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from millstream.plan.algebra import AssignWindows, Derived, Distinct, Filter, Limit, Node, Project, Sort, Unnest
+from millstream.plan.algebra import (
+    AssignWindows,
+    Derived,
+    Distinct,
+    Filter,
+    LateScan,
+    Limit,
+    Node,
+    OverAggregate,
+    Project,
+    Sort,
+    Unnest,
+    WindowAggregate,
+)
+from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
+
+STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)
+"""The steps that keep something from one batch to the next, and whose answers make progress by themselves."""
 
 
 def trace(node: Node, column: str) -> tuple[Node, str] | None:
     """The step that makes the column, and its name there; None if it is computed on the way.
 
-    Steps that only choose or rename are looked through.
+    Steps that only choose or rename are looked through. The greatest of both time stamps of a join is its JOINT one.
     """
     match node:
         case Filter() | Derived() | Sort() | Distinct() | Limit() | AssignWindows() | Unnest():
             return trace(node.below, column)
+        case TableJoin():
+            return trace(node.left, column)
         case Project():
-            for item in node.items:
-                if item.name.lower() == column.lower():
-                    plain = isinstance(item.expression, exp.Column)
-                    return trace(node.below, item.expression.name) if plain else None
-            return None
+            item = next((i for i in node.items if i.name.lower() == column.lower()), None)
+            if item is not None and isinstance(item.expression, exp.Column):
+                return trace(node.below, item.expression.name)
+            return _joint(node.below, item.expression) if item is not None else None
     return node, column
+
+
+def _joint(below: Node, expression: exp.Expression) -> tuple[Node, str] | None:
+    if not isinstance(expression, exp.Greatest):
+        return None
+    terms = [expression.this, *expression.expressions]
+    found = [trace(below, term.name) if isinstance(term, exp.Column) else None for term in terms]
+    sources = {id(f[0]): f[0] for f in found if f is not None}
+    join = next(iter(sources.values()), None)
+    if isinstance(join, WindowJoin) and None not in found and len(sources) == 1:
+        return (join, JOINT) if {f[1] for f in found if f is not None} == set(join.times) else None
+    return None
 
 
 def steps(node: Node) -> Iterator[Node]:
     """The node and all below it."""
-    below: object = node
-    while isinstance(below, Node):
-        yield below
-        below = getattr(below, "below", None)
+    yield node
+    for below in node.inputs:
+        yield from steps(below)
+
+
+def parts(node: Node) -> tuple[Node, ...]:
+    """The inputs that a step reads as one."""
+    return node.parts if isinstance(node, Union) else (node,)
+
+
+def feeder(node: Node) -> Node:
+    """The source or the stage that the tuples of a node come from; there is one after unions are drawn apart."""
+    while not isinstance(node, STAGES) and node.inputs:
+        node = node.inputs[0]  # of a table joined to it nobody waits
+    return node

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -55,13 +56,12 @@ class LowWatermark:
         by_slack = None if self.newest is None or self.slack is None else self.newest - self.slack
         return max((t for t in (by_slack, self.by_punctuation) if t is not None), default=None)
 
-    def to_bytes(self) -> bytes:
-        """What must be remembered."""
-        known = [self.newest, self.oldest, self.by_punctuation, list(self.by_origin.items())]
-        return json.dumps(known).encode()
+    @property
+    def record(self) -> list[Any]:
+        """What must be remembered, as JSON can hold it."""
+        return [self.newest, self.oldest, self.by_punctuation, list(self.by_origin.items())]
 
-    def restore(self, record: bytes | None) -> None:
+    def restore(self, record: Sequence[Any]) -> None:
         """Go on from what was remembered."""
-        if record:
-            self.newest, self.oldest, self.by_punctuation, by_origin = json.loads(record)
-            self.by_origin = {int(origin): int(time) for origin, time in by_origin}
+        self.newest, self.oldest, self.by_punctuation, by_origin = record
+        self.by_origin = {int(origin): int(time) for origin, time in by_origin}

@@ -19,6 +19,9 @@ from millstream.spark.marks import HIDDEN
 from millstream.spark.names import quoted
 from millstream.spark.rejection import explain_rejections
 
+AGAIN = "millstream.again."
+"""The metrics of a stream that a query reads once more: Spark wants a name for them, and nobody asks for it."""
+
 RAW = "__raw"
 """The column in which a source puts the text of a row that did not parse; NULL for the others."""
 
@@ -59,10 +62,10 @@ def metric_name(stream: Stream) -> str:
     return f"millstream.arrivals.{stream.name}"
 
 
-def tuples(arrivals: Arrivals, stream: Stream, marked: bool) -> DataFrame:
+def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0) -> DataFrame:
     """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that.
 
-    Punctuation is left out; `marked`, it comes as marks.
+    Punctuation is left out; `marked`, it comes as marks. A query may read a stream `again`, and counts it once.
     """
     frame = arrivals.frame
     bad = _bad(arrivals, stream)
@@ -71,7 +74,7 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool) -> DataFrame:
         # rejected must not depend on which columns a query happens to use.
         empty = reduce(lambda a, b: a & b, (F.col(quoted(c.name)).isNull() for c in stream.arriving))
         frame = frame.observe(
-            metric_name(stream),
+            metric_name(stream) if not again else f"{AGAIN}{stream.name}.{again}",
             F.count(F.lit(1)).alias("rows"),
             F.count(F.when(bad, 1)).alias("rejected"),
             F.count(F.when(empty, 1)).alias("empty"),

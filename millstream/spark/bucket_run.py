@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME
 from millstream.progress.low_watermark import LowWatermark
+from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.ingress import NAMES
 from millstream.spark.local_copy import LocalCopy
@@ -61,13 +63,30 @@ class PendingBlobs:
         self.deletes = set()
 
 
-_CACHE: dict[tuple[str, int, int], tuple[int, Operator, LowWatermark, PendingBlobs]] = {}
+_CACHE: dict[tuple[str, int, int], tuple[int, Operator, list[LowWatermark], PendingBlobs]] = {}
 """The operators that this process has run, by query, stage and bucket, each with the version of its state."""
 
 
 @dataclass(frozen=True)
+class Feed:
+    """One input of a stage: the port of the operator that it goes to, and where its progress comes from.
+
+    That is a slack, or the buckets of the stage before.
+    """
+
+    port: int = 0
+    slack: int | None = None
+    origins: int = 0
+
+    @property
+    def ends(self) -> int:
+        """How many ends it has."""
+        return max(self.origins, 1)
+
+
+@dataclass(frozen=True)
 class Outlet:
-    """What a stage is: its operator, the slack or the number of buckets its progress comes from, what it promises.
+    """What a stage is: its operator, its inputs, what it promises.
 
     `answers` are the columns that it gives to Spark, MARK among them; `lists` are those that it unnests for that.
     `promises` are the columns of its answers that the operator's promise is about, and by how much they lag behind it.
@@ -77,8 +96,7 @@ class Outlet:
     number: int
     answers: pa.Schema
     make: Callable[[Blobs], Operator]
-    slack: int | None
-    origins: int = 0
+    feeds: tuple[Feed, ...]
     promises: tuple[tuple[str, int], ...] = ()
     lists: tuple[Nested, ...] = ()
 
@@ -98,45 +116,95 @@ class BucketRun:
         """The answers to what the packets hold, and the mark of the bucket."""
         known = self._version.get()
         version = int(known[0]) if known else 0
-        operator, watermark, pending = self._load(version)
-        late = 0
+        operator, watermarks, pending = self._load(version)
+        late = [0] * len(self._outlet.feeds)
         said: list[Progress] = []
         for payload in payloads:
             table, progress = unseal(payload)
-            if table.num_columns:  # a mark carries nothing but progress
-                late += operator.process(table)
+            if table.num_columns and progress.feed is not None:  # a mark carries nothing but progress
+                late[progress.feed] += operator.process(table, self._outlet.feeds[progress.feed].port)
             said.append(progress)
         for progress in said:
-            watermark.saw(progress.oldest, progress.newest)
-            for origin, time in progress.promises:
-                watermark.promised(time, origin)
-        final = self._ended({origin for progress in said for origin in progress.final})
-        answers = [a for a in _answers(operator, watermark, said, final) if a.num_rows]
-        pending.put(PROGRESS, watermark.to_bytes())
-        self._save(version, operator, watermark, pending)
-        mark = pa.table({MARK: pa.array([stage_mark(self._bucket, self._promises(operator), late, final)])})
+            for feed in self._spoken_of(progress):
+                watermarks[feed].saw(progress.oldest, progress.newest)
+                for origin, time in progress.promises:
+                    watermarks[feed].promised(time, origin)
+        ended = self._ended(said)
+        answers = [a for a in self._answers(operator, watermarks, said, ended) if a.num_rows]
+        final = len(ended) == len(self._ports)
+        pending.put(PROGRESS, json.dumps([w.record for w in watermarks]).encode())
+        self._save(version, operator, watermarks, pending)
+        heard = [any(p.feed == n and p.newest is not None for p in said) for n in range(len(late))]
+        said_of_it = stage_mark(self._bucket, self._promises(operator), late, heard, final, operator.waits)
+        mark = pa.table({MARK: pa.array([said_of_it])})
         # One frame, and so one batch of Arrow: Spark's own work for each costs more than its rows.
         rows = [unnested(pa.concat_tables(answers), self._outlet.lists)] if answers else []
         yield to_wire(pa.concat_tables([*rows, mark], promote_options="default"), self._outlet.answers)
 
-    def _ended(self, final: set[int | None]) -> bool:
-        """Whether the input has ended, as far as it is known: the source, or all buckets of the stage before."""
-        return len(final) >= max(self._outlet.origins, 1)
+    @property
+    def _ports(self) -> dict[int, list[int]]:
+        """The ports of the operator, each with the inputs that are read as one there."""
+        ports: dict[int, list[int]] = {}
+        for number, feed in enumerate(self._outlet.feeds):
+            ports.setdefault(feed.port, []).append(number)
+        return ports
+
+    def _spoken_of(self, progress: Progress) -> list[int]:
+        """The inputs that something is said of."""
+        if progress.feed is not None:
+            return [progress.feed]
+        return [number for number, feed in enumerate(self._outlet.feeds) if not feed.origins]
+
+    def _ended(self, said: Sequence[Progress]) -> set[int]:
+        """The ports whose inputs have all ended, as far as it is known: sources, or all buckets of a stage before."""
+        final: dict[int, set[int | None]] = {}
+        for progress in said:
+            for feed in self._spoken_of(progress):
+                final.setdefault(feed, set()).update(progress.final)
+        ended = {n for n, feed in enumerate(self._outlet.feeds) if len(final.get(n, ())) >= feed.ends}
+        return {port for port, feeds in self._ports.items() if ended.issuperset(feeds)}
 
     def _promises(self, operator: Operator) -> dict[str, int]:
         promise = operator.promise
-        return {} if promise is None else {name: promise - lag for name, lag in self._outlet.promises}
+        by_lag = {} if promise is None else {name: promise - lag for name, lag in self._outlet.promises}
+        return {**by_lag, **operator.promises}
 
-    def _load(self, version: int) -> tuple[Operator, LowWatermark, PendingBlobs]:
+    def _answers(
+        self, operator: Operator, watermarks: Sequence[LowWatermark], said: Sequence[Progress], ended: set[int]
+    ) -> Iterator[pa.Table]:
+        """What the operator answers to the progress of a batch."""
+        ports = self._ports
+        for progress in said:
+            if progress.groups is None or progress.feed is None:
+                continue
+            port = self._outlet.feeds[progress.feed].port
+            if len(ports[port]) > 1:
+                continue  # the group may still come from another input
+            for promise in progress.groups.to_pylist():
+                group = tuple((name, promise[name]) for name in promise[NAMES])
+                yield from operator.punctuate(Punctuation(promise[TIME], group=group, port=port))
+        for port, feeds in ports.items():
+            meld = Meld([watermarks[feed] for feed in feeds])
+            if meld.time is not None:
+                yield from operator.punctuate(Punctuation(meld.time, oldest=meld.oldest, port=port))
+            if port in ended:
+                yield from operator.punctuate(Punctuation(meld.newest or 0, final=True, oldest=meld.oldest, port=port))
+        if any(progress.ticks for progress in said):
+            yield from operator.tick()
+        yield from operator.end_batch()
+
+    def _load(self, version: int) -> tuple[Operator, list[LowWatermark], PendingBlobs]:
         """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
         # Taken out until the batch is done: an operator that was left in the middle of one must not be used again.
         cached = _CACHE.pop(self._place, None)
         if cached and cached[0] == version:
             return cached[1:]
         pending = PendingBlobs(self._stored(version) if version else {})
-        watermark = LowWatermark(self._outlet.slack, self._outlet.origins)
-        watermark.restore(pending.get(PROGRESS))
-        return self._outlet.make(pending), watermark, pending
+        watermarks = [LowWatermark(feed.slack, feed.origins) for feed in self._outlet.feeds]
+        if record := pending.get(PROGRESS):
+            for watermark, known in zip(watermarks, json.loads(record), strict=True):
+                watermark.restore(known)
+        return self._outlet.make(pending), watermarks, pending
 
     def _stored(self, version: int) -> Mapping[str, bytes | pa.Buffer]:
         copied = self._copy.load(version)
@@ -146,7 +214,7 @@ class BucketRun:
         self._copy.fill(version, stored)
         return stored
 
-    def _save(self, old: int, operator: Operator, watermark: LowWatermark, pending: PendingBlobs) -> None:
+    def _save(self, old: int, operator: Operator, watermarks: list[LowWatermark], pending: PendingBlobs) -> None:
         for name in pending.deletes:
             self._blobs.removeKey((name,))
         for name, blob in pending.puts.items():
@@ -156,19 +224,4 @@ class BucketRun:
         self._version.update((new,))
         self._copy.save(old, new, pending.puts, pending.deletes)
         pending.settle()
-        _CACHE[self._place] = (new, operator, watermark, pending)
-
-
-def _answers(operator: Operator, watermark: LowWatermark, said: Sequence[Progress], final: bool) -> Iterator[pa.Table]:
-    """What the operator answers to the progress of a batch."""
-    for progress in said:
-        for promise in progress.groups.to_pylist() if progress.groups is not None else ():
-            group = tuple((name, promise[name]) for name in promise[NAMES])
-            yield from operator.punctuate(Punctuation(promise[TIME], group=group))
-    if watermark.time is not None:
-        yield from operator.punctuate(Punctuation(watermark.time, oldest=watermark.oldest))
-    if final:
-        yield from operator.punctuate(Punctuation(watermark.newest or 0, final=True, oldest=watermark.oldest))
-    if any(progress.ticks for progress in said):
-        yield from operator.tick()
-    yield from operator.end_batch()
+        _CACHE[self._place] = (new, operator, watermarks, pending)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.operators.grouped import TIME
 from millstream.spark import marks
-from millstream.spark.control import END
+from millstream.spark.control import END, TICK, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
 
 CHUNK_ROWS = 500_000
@@ -30,7 +30,8 @@ class Inlet:
     `keys` choose the bucket of a row; None deals rows out evenly. `prepare` is what can be done before the shuffle, if
     anything.
     `promised` names what the promises of the stage before are to be about. `sources` are the columns of the stream
-    that key columns are plain copies of: punctuation names groups by them.
+    that key columns are plain copies of: punctuation names groups by them. `feed` is its number among the inputs of the
+    stage.
     """
 
     buckets: tuple[int, ...]
@@ -38,6 +39,7 @@ class Inlet:
     prepare: Callable[[pa.Table], pa.Table] | None = None
     promised: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+    feed: int = 0
 
 
 def ingress(inlet: Inlet) -> Arrow:
@@ -55,16 +57,29 @@ def ingress(inlet: Inlet) -> Arrow:
     return run
 
 
-def control_marks(buckets: Sequence[int]) -> Arrow:
-    """A function for mapInArrow from the rows of the control stream to packets that only carry progress."""
+def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) -> Arrow:
+    """A function for mapInArrow from the rows of the control stream to packets that only carry progress.
+
+    `streams` are the inputs of the stage that come from each stream.
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for word in batch.column(0).to_pylist():
-                progress = Progress(final=(None,)) if word == END else Progress(ticks=True)
-                yield packets([(b, seal(pa.table({}), progress)) for b in buckets])
+                for progress in _control_progress(word, streams):
+                    yield packets([(b, seal(pa.table({}), progress)) for b in buckets])
 
     return run
+
+
+def _control_progress(word: str, streams: Mapping[str, Sequence[int]]) -> list[Progress]:
+    """What a mark says of the inputs of a stage."""
+    if word == END:
+        return [Progress(final=(None,), feed=None)]
+    if word == TICK:
+        return [Progress(ticks=True, feed=None)]
+    stream, time = read_enabling(word)
+    return [Progress(promises=((None, time),), feed=feed) for feed in streams.get(stream, ())]
 
 
 def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
@@ -76,7 +91,7 @@ def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
 
 def _progress(inlet: Inlet, said: pa.Table | None, oldest: int | None, newest: int | None) -> Progress:
     if said is None:
-        return Progress(newest, oldest)
+        return Progress(newest, oldest, feed=inlet.feed)
     read = marks.read(said)
     promises: list[tuple[int | None, int]] = []
     final: list[int | None] = []
@@ -86,7 +101,8 @@ def _progress(inlet: Inlet, said: pa.Table | None, oldest: int | None, newest: i
         if mark["final"]:
             final.append(origin)
     promises += [(None, time) for _, time, columns in read.punctuation if not columns]
-    return Progress(newest, oldest, tuple(promises), tuple(final), groups=_group_promises(inlet, said, read))
+    groups = _group_promises(inlet, said, read)
+    return Progress(newest, oldest, tuple(promises), tuple(final), groups=groups, feed=inlet.feed)
 
 
 def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import reduce, singledispatch
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -27,15 +27,18 @@ from millstream.plan.algebra import (
     Unnest,
     WindowAggregate,
 )
+from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.trace import parts
 from millstream.spark import arrivals, mark_rows
 from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.join_lowering import lower_join, lower_table_join
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.sources import open_stream, open_table
 from millstream.spark.unnest import nested
-from millstream.spark.window_lowering import lower_late, lower_over, lower_window
+from millstream.spark.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
 
 ROW = "__row"
 
@@ -53,7 +56,7 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
-    return arrivals.tuples(open_stream(host, node.stream), node.stream, marked)
+    return arrivals.tuples(open_stream(host, node.stream), node.stream, marked, node.again)
 
 
 @lower.register
@@ -91,12 +94,12 @@ def _project(node: Project, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_window(node, lower(node.below, host, marked=True), host, marked)
+    return lower_window(node, _parts(node.below, host), host, marked)
 
 
 @lower.register
 def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_over(node, lower(node.below, host, marked=True), host, marked)
+    return lower_over(node, _parts(node.below, host), host, marked)
 
 
 @lower.register
@@ -104,10 +107,10 @@ def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
     match node.below:
         case WindowAggregate(below=below, windowed=windowed):
             own = [c for c in node.calls if c in windowed.calls]
-            frame = lower_window(node.below, lower(below, host, marked=True), host, marked, nested(own))
+            frame = lower_window(node.below, _parts(below, host), host, marked, nested(own))
         case OverAggregate(below=below, framed=framed):
             own = [c for c in node.calls if any(c == f.call for f in framed.calls)]
-            frame = lower_over(node.below, lower(below, host, marked=True), host, marked, nested(own))
+            frame = lower_over(node.below, _parts(below, host), host, marked, nested(own))
         case _:
             own, frame = [], lower(node.below, host, marked)
     for call in node.calls:
@@ -126,6 +129,36 @@ def _exploded(frame: DataFrame, call: AggregateCall) -> DataFrame:
     names = [column.name for column in call.rows or ()]
     fields = zip(names, call.columns, strict=True)
     return exploded.select(*others, *[F.col(ROW).getField(name).alias(column.name) for name, column in fields])
+
+
+@lower.register
+def _union(node: Union, host: Host, marked: bool = False) -> DataFrame:
+    return reduce(DataFrame.union, [lower(part, host) for part in node.parts])
+
+
+@lower.register
+def _unique(node: Unique, host: Host, marked: bool = False) -> DataFrame:
+    return lower_unique(node, _parts(node.below, host), host, marked)
+
+
+@lower.register
+def _merge_ordered(node: MergeOrdered, host: Host, marked: bool = False) -> DataFrame:
+    return lower_ordered(node, _parts(node.below, host), host, marked)
+
+
+@lower.register
+def _window_join(node: WindowJoin, host: Host, marked: bool = False) -> DataFrame:
+    return lower_join(node, (_parts(node.left, host), _parts(node.right, host)), host, marked)
+
+
+@lower.register
+def _table_join(node: TableJoin, host: Host, marked: bool = False) -> DataFrame:
+    return lower_table_join(node, lower(node.left, host, marked), lower(node.right, host))
+
+
+def _parts(node: Node, host: Host) -> list[tuple[Node, DataFrame]]:
+    """The inputs that a stage reads as one."""
+    return [(part, lower(part, host, marked=True)) for part in parts(node)]
 
 
 @lower.register

@@ -4,13 +4,15 @@ A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OU
 not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
-- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": n, "final": bool}`.
+- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "heard": [bool], "final": bool,
+  "waits": us}`: late tuples are counted for each input of the stage, "heard" are the inputs that have brought tuples,
+  and "waits" is the time that must come before more is answered.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +38,17 @@ class Marks:
     """For each: the row, the time and the columns that are not NULL."""
 
 
-def stage_mark(origin: int, promises: Mapping[str, int], late: int, final: bool) -> str:
-    """The mark of a bucket of a stage; `late` is how many tuples were late in this batch."""
-    return json.dumps({"origin": origin, "promises": dict(promises), "late": late, "final": final})
+def stage_mark(
+    origin: int,
+    promises: Mapping[str, int],
+    late: Sequence[int],
+    heard: Sequence[bool],
+    final: bool,
+    waits: int | None,
+) -> str:
+    """The mark of a bucket of a stage, about a batch."""
+    said = {"late": list(late), "heard": [int(h) for h in heard], "final": final, "waits": waits}
+    return json.dumps({"origin": origin, "promises": dict(promises), **said})
 
 
 def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:

@@ -24,6 +24,7 @@ GROUPS = b"groups"
 class Progress:
     """What a task saw of a stream: the ends of its time stamps, promises, and whether this was the end.
 
+    `feed` is the number of the input of the stage that it speaks of; None: of all sources that the stage reads.
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
     origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, with
     the time and the key columns; `None` if there are none.
@@ -35,11 +36,12 @@ class Progress:
     final: tuple[int | None, ...] = ()
     ticks: bool = False
     groups: pa.Table | None = None
+    feed: int | None = 0
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
     """Data and progress as the payload of a packet."""
-    said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks]
+    said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks, progress.feed]
     meta = {META: json.dumps(said).encode()}
     if progress.groups is not None:
         meta[GROUPS] = to_bytes(progress.groups)
@@ -49,7 +51,7 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
 def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     """What a payload holds."""
     table = from_bytes(payload)
-    newest, oldest, promises, final, ticks = json.loads(table.schema.metadata[META])
+    newest, oldest, promises, final, ticks, feed = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
     return table.replace_schema_metadata(None), Progress(
         newest,
@@ -58,6 +60,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
         tuple(final),
         ticks,
         None if groups is None else from_bytes(groups),
+        feed,
     )
 
 
@@ -87,8 +90,11 @@ def _hashes(column: pa.Array) -> npt.NDArray[np.uint64]:
     values: npt.NDArray[Any]
     if pa.types.is_floating(type_):
         values = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64) + 0.0  # -0.0 becomes 0.0
+        values[np.isnan(values)] = np.nan  # there are many, and all of them are equal
     elif pa.types.is_string(type_) or pa.types.is_decimal(type_):
         values = column.cast(pa.string()).fill_null("").to_numpy(zero_copy_only=False)
+    elif pa.types.is_binary(type_):
+        values = column.fill_null(b"").to_numpy(zero_copy_only=False)
     else:
         if pa.types.is_date(type_):
             column = column.cast(pa.int32())

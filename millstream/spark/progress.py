@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,12 +18,21 @@ from pyspark.sql.streaming.listener import (
 )
 
 ARRIVALS = "millstream.arrivals."
-LATE = "millstream.late."
+STAGE = "millstream.stage."
+"""What the marks of a stage say: WAITS; LATE and HEARD, the number of an input, and the name of its stream."""
+
+WAITS = "waits"
+LATE = "late."
+HEARD = "heard."
 
 
 @dataclass
 class Counts:
-    """The totals of one query since it was started, and whether Spark has said its last word on it."""
+    """The totals of one query since it was started, and whether Spark has said its last word on it.
+
+    `waits` is, for each stage, the event time that must come before it answers more. `heard` is the clock when a stream
+    last brought tuples.
+    """
 
     batches: int = 0
     last_batch: int = -1
@@ -31,6 +41,8 @@ class Counts:
     rejected: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
+    waits: dict[str, int | None] = field(default_factory=dict)
+    heard: dict[str, float] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
@@ -54,9 +66,18 @@ class Counts:
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
                     self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
-                elif name.startswith(LATE):
-                    stream = name.removeprefix(LATE)
-                    self.late[stream] = self.late.get(stream, 0) + int(row["late"] or 0)
+                elif name.startswith(STAGE):
+                    self._add_stage(name.removeprefix(STAGE), row.asDict())
+
+    def _add_stage(self, stage: str, metrics: Mapping[str, Any]) -> None:
+        for name, value in metrics.items():
+            if name == WAITS:
+                self.waits[stage] = None if value is None else int(value)
+            elif name.startswith(LATE):
+                stream = name.removeprefix(LATE).partition(".")[2]
+                self.late[stream] = self.late.get(stream, 0) + int(value or 0)
+            elif value:
+                self.heard[name.removeprefix(HEARD).partition(".")[2]] = time.monotonic()
 
     def finish(self, recent: Sequence[Any], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink
+from millstream.catalog.heartbeats import Heartbeats
 from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
+from millstream.spark.silence import Quiet, listen
 from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sink
 from millstream.spark.ticker import tell_time
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """What the wall clock has to do with a query that goes on.
+
+    At the `pace`, if there is one, it is told that the clock has moved on. `quiet` are streams that may fall silent.
+    """
+
+    pace: timedelta | None
+    quiet: Sequence[Quiet]
+    heartbeats: Heartbeats
 
 
 def start(
@@ -26,18 +42,17 @@ def start(
     name: str,
     once: bool,
     trigger: timedelta,
-    pace: timedelta | None,
+    clocks: Clocks,
 ) -> Handle:
-    """Start the frame. With `once` it ends by itself when it has read what was there at its start.
-
-    At the pace, if there is one, a query that goes on is told that the wall clock has moved on.
-    """
+    """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
     target = open_sink(host, sink, place, deliver)
     if once and host.place is not None:
         return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
     query = _begin(frame, target, place, counts, name, None if once else trigger)
-    if pace is not None:
-        tell_time(query, place, counts, pace)
+    if host.place is not None:  # there is a stage that can be told
+        if clocks.pace is not None:
+            tell_time(query, place, counts, clocks.pace)
+        listen(query, place, counts, clocks.quiet, clocks.heartbeats)
     return query
 
 

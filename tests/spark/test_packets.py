@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -65,3 +66,9 @@ def test_promises_to_groups_travel_beside_the_data() -> None:
     _, told = unseal(seal(pa.table({}), Progress(groups=groups)))
     assert told.groups is not None
     assert told.groups.equals(groups)
+
+
+def test_every_nan_goes_to_the_same_bucket() -> None:
+    other = np.array([np.nan, -np.nan, np.frombuffer(b"\x01\x00\x00\x00\x00\x00\xf8\x7f", np.float64)[0]])
+    parts = scatter(pa.table({"x": other}), ["x"], 7)
+    assert max(part.num_rows for part in parts) == 3

@@ -6,10 +6,19 @@ from collections.abc import Callable
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import Node
+from millstream.plan.passes.draw_unions_up import draw_unions_up
 from millstream.plan.passes.inline_relations import inline_relations
-from millstream.plan.passes.prune_answers import prune_answers
+from millstream.plan.passes.merge_projects import merge_projects
+from millstream.plan.passes.number_stages import number_stages
+from millstream.plan.passes.prune_columns import prune_columns
 
-PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (inline_relations, prune_answers)
+PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (
+    inline_relations,
+    draw_unions_up,
+    prune_columns,
+    merge_projects,
+    number_stages,
+)
 
 
 def apply_passes(plan: Node, catalog: Catalog) -> Node:

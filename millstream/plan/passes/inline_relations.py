@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, Stream, Table
 from millstream.errors import MillstreamError
@@ -18,7 +20,8 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
         name, _, side = node.name.partition(".")
         match catalog.relation(name):
             case Stream() as stream:
-                return {"": Scan, "REJECTED": RejectedScan, "LATE": LateScan}[side](stream)
+                scans: dict[str, Callable[[Stream], Node]] = {"": Scan, "REJECTED": RejectedScan, "LATE": LateScan}
+                return scans[side](stream)
             case DerivedStream() as derived:
                 return Derived(inline_relations(build(derived.select), catalog), derived.name)
             case Table() as table:

@@ -11,7 +11,7 @@ from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
 from millstream.spark.arrivals import Arrivals
 from millstream.spark.host import Host
-from millstream.spark.sources import csv, json, parquet, rate, tcp
+from millstream.spark.sources import csv, json, parquet, postgres, rate, tcp
 
 _STREAMS: Mapping[str, Callable[[Host, Stream, dict[str, object]], Arrivals]] = {
     "csv": csv.stream,
@@ -25,6 +25,7 @@ _TABLES: Mapping[str, Callable[[Host, Table, dict[str, object]], DataFrame]] = {
     "csv": csv.table,
     "json": json.table,
     "parquet": parquet.table,
+    "postgres": postgres.table,
 }
 
 

@@ -1,0 +1,24 @@
+"""Unions rise until a stage or the sink reads them: each input then has a way of its own, and its own progress."""
+
+from __future__ import annotations
+
+from millstream.catalog.catalog import Catalog
+from millstream.plan.algebra import AssignWindows, Derived, Filter, Node, Project, rewrite
+from millstream.plan.several import TableJoin, Union
+from millstream.plan.trace import parts
+
+
+def draw_unions_up(plan: Node, catalog: Catalog) -> Node:
+    """`Filter over Union` becomes `Union over Filters`; unions of unions become one."""
+
+    def draw(node: Node) -> Node:
+        match node:
+            case Union():
+                return Union(tuple(p for part in node.parts for p in parts(part)))
+            case Filter() | Project() | Derived() | AssignWindows() if isinstance(node.below, Union):
+                return Union(tuple(node.over([part]) for part in node.below.parts))
+            case TableJoin() if isinstance(node.left, Union):
+                return Union(tuple(node.over([part, node.right]) for part in node.left.parts))
+        return node
+
+    return rewrite(plan, draw)

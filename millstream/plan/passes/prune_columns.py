@@ -1,0 +1,83 @@
+"""Steps give only the columns that someone reads: what crosses to Python and what is kept in state costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.definitions import Item
+from millstream.language import functions
+from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
+from millstream.plan.several import TableJoin, Union, WindowJoin
+
+Names = frozenset[str]
+
+
+def prune_columns(plan: Node, catalog: Catalog) -> Node:
+    """`Project k over WindowAggregate` makes the aggregate give `k` alone, and read no more than it needs for that."""
+    return _pruned(plan, None)
+
+
+def _pruned(node: Node, read: Names | None) -> Node:
+    """The step for those who read these columns of it; None: all."""
+    match node:
+        case Project():
+            # A row without columns is still a row: one is kept.
+            kept = tuple(i for i in node.items if read is None or i.name in read or _makes_rows(i)) or node.items[:1]
+            return Project(_pruned(node.below, _columns(i.expression for i in kept)), kept)
+        case Filter():
+            return node.over([_pruned(node.below, _more(read, node.predicate))])
+        case Derived():
+            return node.over([_pruned(node.below, read)])
+        case WindowAggregate(windowed=work):
+            parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.arguments)]
+            parts += [c.condition for c in work.calls if c.condition is not None]
+            below = _pruned(node.below, _columns(parts) | _names(work.time))
+            return replace(node, below=below, gives=read)
+        case OverAggregate(framed=work):
+            parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.call.arguments)]
+            parts += [c.call.condition for c in work.calls if c.call.condition is not None]
+            return node.over([_pruned(node.below, _columns(parts) | _names(work.time, *work.carried))])
+        case WindowJoin():
+            return _joined(node, read)
+        case TableJoin():
+            wanted = _more(read, node.condition)
+            return node.over([_pruned(below, wanted) for below in node.inputs])
+        case Union():
+            return node.over([_pruned(part, read) for part in node.parts])
+    return node.over([_pruned(below, None) for below in node.inputs])
+
+
+def _joined(node: WindowJoin, read: Names | None) -> Node:
+    checked = _columns([node.residual]) if node.residual is not None else frozenset[str]()
+    left, right = (tuple(c for c in columns if read is None or c in read or c in checked) for columns in node.columns)
+    if not left and not right:
+        left = node.times[:1]  # a pair without columns is still a pair
+    needs = (
+        _columns(e.left for e in node.equalities) | _names(node.times[0], *left),
+        _columns(e.right for e in node.equalities) | _names(node.times[1], *right),
+    )
+    sides = [_pruned(below, need) for below, need in zip(node.inputs, needs, strict=True)]
+    return replace(node, left=sides[0], right=sides[1], columns=(left, right))
+
+
+def _makes_rows(item: Item) -> bool:
+    """Whether it is a function such as explode: without it there would be other rows."""
+    name = functions.called(item.expression)
+    return name is not None and functions.kind(name) is functions.Kind.GENERATOR
+
+
+def _more(read: Names | None, condition: exp.Expression | None) -> Names | None:
+    """Also the columns of a condition."""
+    return read if read is None or condition is None else read | _columns([condition])
+
+
+def _columns(expressions: Iterable[exp.Expression]) -> Names:
+    return frozenset(column.name for e in expressions for column in e.find_all(exp.Column))
+
+
+def _names(*names: str | None) -> Names:
+    return frozenset(name for name in names if name is not None)

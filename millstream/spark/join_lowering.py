@@ -1,0 +1,92 @@
+"""Joins on Spark: within windows in a stage, with tables in Catalyst."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from millstream.catalog.arrow import to_sql
+from millstream.catalog.schema import type_name
+from millstream.language.predicates import predicate
+from millstream.operators.joining import Joining, key_name
+from millstream.operators.window_join import WindowJoin as WindowJoinOperator
+from millstream.plan.algebra import Node
+from millstream.plan.several import JOINT, TableJoin, WindowJoin
+from millstream.spark import mark_rows
+from millstream.spark.buckets import bucket_ids
+from millstream.spark.expressions import spark_text
+from millstream.spark.host import Host
+from millstream.spark.ingress import Inlet
+from millstream.spark.marks import HIDDEN, MARK
+from millstream.spark.names import quoted
+from millstream.spark.staging import Inflow, Work, origin_of, staged
+from millstream.windows.join_kind import JoinKind
+
+Parts = list[tuple[Node, DataFrame]]
+"""The inputs that are read as one, each with its frame."""
+
+HIT = "__hit"
+"""A column that is NULL where a tuple has no row of the table."""
+
+_SPARK_KINDS = {
+    JoinKind.INNER: "inner",
+    JoinKind.LEFT: "left_outer",
+    JoinKind.RIGHT: "right_outer",
+    JoinKind.FULL: "full_outer",
+    JoinKind.SEMI: "left_semi",
+    JoinKind.ANTI: "left_anti",
+}
+
+
+def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked: bool) -> DataFrame:
+    """The frame of a window join over the frames of its sides."""
+    keys = tuple(key_name(i) for i in range(len(node.equalities)))
+    inflows = []
+    schemas = []
+    for port, parts in enumerate(sides):
+        terms = [e.left if port == 0 else e.right for e in node.equalities]
+        columns = {name: quoted(name) for name in node.columns[port]}
+        for name, term, equality in zip(keys, terms, node.equalities, strict=True):
+            columns[name] = f"CAST({spark_text(term)} AS {type_name(equality.type)})"
+        for part, frame in parts:
+            origin = origin_of(part, node.times[port], host)
+            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised)
+            inflows.append(Inflow(part, frame, columns, inlet, origin, port))
+        schemas.append(_carried(parts[0][1], node.columns[port]))
+    types = {field.name: to_sql(field.type) for schema in schemas for field in schema}
+    residual = None if node.residual is None else predicate(node.residual, types)
+    promised = (*node.times, JOINT)
+    job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised)
+    work = Work(node.number, partial(WindowJoinOperator, job), job.answers)
+    return staged(inflows, work, host, marked)
+
+
+def _carried(frame: DataFrame, names: tuple[str, ...]) -> pa.Schema:
+    fields = {f.name.lower(): f for f in to_arrow_schema(frame.schema, timezone="UTC")}
+    return pa.schema([fields[name.lower()].with_name(name) for name in names])
+
+
+def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> DataFrame:
+    """The frame of a join with a table. What speaks of progress among the tuples passes, whatever the table holds."""
+    condition = F.lit(True) if node.condition is None else F.expr(spark_text(node.condition))
+    hidden = [name for name in HIDDEN if name in left.columns]
+    if not hidden:
+        return left.join(right, condition, _SPARK_KINDS[node.kind])
+    tuples = F.col(MARK).isNull() if MARK in left.columns else F.lit(True)
+    names = [F.col(quoted(c)) for c in left.columns if c not in hidden]
+    theirs = [F.col(quoted(c)) for c in right.columns] if node.kind.paired else []
+    if not node.kind.paired:  # each tuple must come out once, however many rows it matches
+        keys = {key_name(i): e for i, e in enumerate(node.equalities)}
+        right = right.select(*[F.expr(spark_text(e.right)).alias(name) for name, e in keys.items()]).distinct()
+        terms = [F.expr(spark_text(e.left)) == F.col(name) for name, e in keys.items()]
+        condition = reduce(lambda a, b: a & b, terms)
+    joined = left.join(right.withColumn(HIT, F.lit(1)), condition & tuples, "left_outer")
+    if node.kind in {JoinKind.INNER, JoinKind.SEMI}:
+        joined = mark_rows.filtered(joined, F.col(HIT).isNotNull())
+    elif node.kind is JoinKind.ANTI:
+        joined = mark_rows.filtered(joined, F.col(HIT).isNull())
+    return joined.select(*names, *theirs, *[F.col(n) for n in HIDDEN if n in joined.columns])

@@ -1,0 +1,152 @@
+"""Silent inputs: enabling time stamps, made on demand (time-stamp management in Stream Mill).
+
+A stream that is stamped on arrival has come to the present whenever it is asked. One whose time stamps come with its
+tuples is trusted for that only after it has been silent for its IDLE AFTER; then it follows the wall clock, less its
+slack. It is asked only while a stage holds something back: a query that has nothing to say runs no batches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.definitions import Stream, TimeStamp
+from millstream.catalog.heartbeats import Heartbeats
+from millstream.plan.algebra import Node, Scan
+from millstream.plan.trace import STAGES, steps
+from millstream.spark.control import enabling, signal
+from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.progress import Counts
+from millstream.spark.sinks import QueryPlace
+
+LOG = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.1
+"""How often it is looked whether someone waits; that is but a look into memory."""
+
+PATIENCE_SECONDS = 1.0
+"""How long it is waited for an enabling time stamp to have an effect, before another is sent; twice as long each time.
+
+A join passes time on later than it gets it, and other inputs may be in the way.
+"""
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A stream that may fall silent: after how many seconds it is taken to be, and its slack in microseconds."""
+
+    stream: str
+    after: float
+    slack: int
+
+
+@dataclass
+class Listener:
+    """Decides when a silent stream is given a time stamp.
+
+    `told` is the latest one of each stream. Times are in microseconds of the wall clock; `heard` is in seconds of a
+    clock of its own.
+    """
+
+    quiet: Sequence[Quiet]
+    begun: float
+    told: dict[str, int] = field(default_factory=dict)
+    waited: tuple[int, float, float] | None = None
+    """What was last waited for, until when nothing more is sent for it, and how long that was."""
+
+    def due(self, waits: int | None, heard: dict[str, float], clock: float, wall: int) -> list[tuple[str, int]]:
+        """The time stamps to send now; `waits` is the time that someone waits for, None if nobody does.
+
+        >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
+        >>> listener.due(10_000_000, {}, clock=4.0, wall=20_000_000)
+        []
+        >>> listener.due(10_000_000, {}, clock=5.0, wall=20_000_000)
+        [('s', 19000000)]
+        >>> listener.due(10_000_000, {}, clock=5.1, wall=20_100_000)
+        []
+        >>> listener.due(None, {}, clock=9.0, wall=24_000_000)
+        []
+        >>> listener.due(30_000_000, {}, clock=9.0, wall=24_000_000)
+        []
+        """
+        if waits is None:
+            return []
+        sent = []
+        for one in self.quiet:
+            time_ = wall - one.slack
+            silent = clock - heard.get(one.stream, self.begun) >= one.after
+            if silent and time_ >= waits and time_ > self.told.get(one.stream, time_ - 1):
+                sent.append((one.stream, time_))
+        if not sent or (self.waited and self.waited[0] == waits and clock < self.waited[1]):
+            return []
+        again = self.waited is not None and self.waited[0] == waits
+        patience = 2 * self.waited[2] if again and self.waited else PATIENCE_SECONDS
+        self.waited = (waits, clock + patience, patience)
+        self.told.update(sent)
+        return sent
+
+
+def quiet_streams(plan: Node) -> tuple[Quiet, ...]:
+    """The streams of a plan that may fall silent without holding others back for ever."""
+    if not any(isinstance(step, STAGES) for step in steps(plan)):
+        return ()
+    streams = {step.stream.name: step.stream for step in steps(plan) if isinstance(step, Scan)}
+    return tuple(q for q in map(_quiet, streams.values()) if q is not None)
+
+
+def _quiet(stream: Stream) -> Quiet | None:
+    slack = stream.slack // timedelta(microseconds=1)
+    if stream.time_stamp is not TimeStamp.EXTERNAL:
+        after = stream.idle_after.total_seconds() if stream.idle_after else 0.0
+        return Quiet(stream.name, after, slack)
+    return None if stream.idle_after is None else Quiet(stream.name, stream.idle_after.total_seconds(), slack)
+
+
+def listen(
+    query: StreamingQuery, place: QueryPlace, counts: Counts, quiet: Sequence[Quiet], heartbeats: Heartbeats
+) -> None:
+    """Send time stamps for silent streams until the query ends: when they are needed, or at a pace, or never."""
+    if heartbeats.never or not quiet:
+        return
+    if heartbeats.every is not None:
+        beats = [Quiet(q.stream, 0.0, q.slack) for q in quiet]
+        _until_the_end(query, heartbeats.every.total_seconds(), lambda: _beat(place, beats))
+        return
+    if not place.fresh:  # what is held back since the last run is not known yet: ask once
+        counts.waits.setdefault("", 0)
+    listener = Listener(quiet, time.monotonic())
+
+    def look() -> None:
+        known = [w for w in list(counts.waits.values()) if w is not None]
+        due = listener.due(min(known, default=None), counts.heard, time.monotonic(), time.time_ns() // 1000)
+        for stream, moment in due:
+            counts.waits.pop("", None)
+            signal(place.control, enabling(stream, moment))
+
+    _until_the_end(query, LOOK_SECONDS, look)
+
+
+def _beat(place: QueryPlace, beats: Sequence[Quiet]) -> None:
+    now = time.time_ns() // 1000
+    for one in beats:
+        signal(place.control, enabling(one.stream, now - one.slack))
+
+
+def _until_the_end(query: StreamingQuery, seconds: float, step: Callable[[], None]) -> None:
+    def go() -> None:
+        # A query that fails ends this too: whoever runs it is told why by its own handle.
+        with contextlib.suppress(*SPARK_ERRORS):
+            while not query.awaitTermination(seconds):  # type: ignore[arg-type]  # fractions are taken too
+                try:
+                    step()
+                except OSError as problem:
+                    LOG.warning("a time stamp for a silent stream could not be sent, and will be: %s", problem)
+
+    threading.Thread(target=go, name="silence", daemon=True).start()

@@ -1,0 +1,163 @@
+"""Tuples on their way through a stage: ingress for each of its inputs, the shuffle by bucket, the stage itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.operators.answers import END
+from millstream.operators.blobs import Blobs
+from millstream.operators.contract import Operator
+from millstream.operators.grouped import TIME
+from millstream.plan.algebra import Node, Scan, WindowAggregate
+from millstream.plan.several import WindowJoin
+from millstream.plan.trace import STAGES, feeder, steps, trace
+from millstream.spark.bucket_run import Feed, Outlet
+from millstream.spark.buckets import bucket_ids
+from millstream.spark.control import END as END_MARK
+from millstream.spark.control import marks_of
+from millstream.spark.host import Host
+from millstream.spark.ingress import Inlet, control_marks, ingress
+from millstream.spark.marks import LEFT_OUT, MARK
+from millstream.spark.names import quoted
+from millstream.spark.packets import PACKET_SCHEMA
+from millstream.spark.progress import HEARD, LATE, STAGE, WAITS
+from millstream.spark.stage import Stage
+from millstream.spark.unnest import Nested
+from millstream.spark.wire import from_wire, wire_schema
+from millstream.windows.rows import Rows
+from millstream.windows.slide_by_tuple import SlideByTuple
+
+MICROSECOND = timedelta(microseconds=1)
+END_INCLUSIVE = (Rows, SlideByTuple)
+"""The kinds whose window_end is the time of their last tuple; that of the others is the first moment after."""
+
+ANSWER_TIME = "time"
+"""What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the tuples of an input come from: a source with a slack, or the buckets of the stage before."""
+
+    time: SparkColumn
+    slack: int | None
+    origins: int = 0
+    promised: str | None = None
+
+
+@dataclass(frozen=True)
+class Inflow:
+    """One input of a stage: the plan and the frame it comes from, and the columns that Catalyst computes for it."""
+
+    part: Node
+    frame: DataFrame
+    columns: dict[str, str]
+    inlet: Inlet
+    origin: Origin
+    port: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage does: its number in the query, its operator, its answers and what it promises of them."""
+
+    number: int
+    make: Callable[[Blobs], Operator]
+    answers: pa.Schema
+    promises: tuple[tuple[str, int], ...] = ()
+    lists: tuple[Nested, ...] = ()
+
+
+def origin_of(part: Node, time: str | None, host: Host) -> Origin:
+    """The time stamp of the tuples of an input, and where their progress comes from."""
+    source = feeder(part)
+    stamp = F.unix_micros(F.current_timestamp()) if time is None else F.unix_micros(F.col(quoted(time)))
+    if isinstance(source, Scan):
+        return Origin(stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
+    if not isinstance(source, STAGES):
+        return Origin(stamp, 0)
+    found = trace(part, time) if time else None
+    named = isinstance(source, WindowAggregate | WindowJoin)
+    promised = None if found is None else found[1] if named else ANSWER_TIME
+    if (
+        isinstance(source, WindowAggregate)
+        and promised == END
+        and not isinstance(source.windowed.window, END_INCLUSIVE)
+    ):
+        stamp = stamp - F.lit(1)  # an answer belongs to the last moment of its window, not to the next window
+    return Origin(stamp, None, len(bucket_ids(host)), promised)
+
+
+def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
+    """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
+    packets = [_packets(replace(flow.inlet, feed=number), flow) for number, flow in enumerate(inflows)]
+    if any(not flow.origin.origins for flow in inflows):
+        spoken = control_marks(bucket_ids(host), _streams(inflows))
+        packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
+    feeds = tuple(Feed(flow.port, flow.origin.slack, flow.origin.origins) for flow in inflows)
+    query = host.place.id if host.place else ""
+    given = work.answers.append(pa.field(MARK, pa.string()))
+    stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.lists))
+    bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
+    frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
+    frame = _observed(frame, inflows, work)
+    if marked:
+        return from_wire(frame, given)
+    return from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
+
+
+def _packets(inlet: Inlet, flow: Inflow) -> DataFrame:
+    frame = flow.frame
+    wanted = {**{name: F.expr(text) for name, text in flow.columns.items()}, TIME: flow.origin.time}
+    if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
+        wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
+    hidden = [name for name in (MARK, LEFT_OUT) if name in frame.columns]
+    tuples = frame.select(*[column.alias(name) for name, column in wanted.items()], *hidden)
+    return tuples.mapInArrow(ingress(inlet), PACKET_SCHEMA)
+
+
+def _streams(inflows: Sequence[Inflow]) -> dict[str, list[int]]:
+    """The inputs that come straight from each stream: marks name streams."""
+    found: dict[str, list[int]] = {}
+    for number, flow in enumerate(inflows):
+        source = feeder(flow.part)
+        if isinstance(source, Scan):
+            found.setdefault(source.stream.name, []).append(number)
+    return found
+
+
+def _control(host: Host) -> DataFrame:
+    """The marks of a query; one over tables ends as soon as it has begun."""
+    if host.place is None:
+        return host.spark.createDataFrame([(END_MARK,)], "value STRING")
+    return marks_of(host.spark, host.place.control)
+
+
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work) -> DataFrame:
+    """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
+
+    def said(place: str) -> SparkColumn:
+        return F.when(F.col(MARK).isNotNull(), F.get_json_object(MARK, f"$.{place}").cast("bigint"))
+
+    metrics = [F.min(said("waits")).alias(WAITS)]
+    for number, flow in enumerate(inflows):
+        source = feeder(flow.part)
+        scans = [step for step in steps(source) if isinstance(step, Scan)]
+        if not scans:
+            continue
+        stream = scans[0].stream.name
+        if not isinstance(source, Scan):
+            metrics.append(F.sum(said(f"late[{number}]")).alias(f"{LATE}{number}.{stream}.{work.number}"))
+            continue
+        metrics.append(F.max(said(f"heard[{number}]")).alias(f"{HEARD}{number}.{stream}"))
+        if not scans[0].again:  # late tuples of a stream that is read twice are counted once
+            metrics.append(F.sum(said(f"late[{number}]")).alias(f"{LATE}{number}.{stream}"))
+    return frame.observe(f"{STAGE}{work.number}", *metrics)
