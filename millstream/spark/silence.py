@@ -11,9 +11,10 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import NamedTuple
 
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -49,19 +50,16 @@ class Quiet:
 
 @dataclass
 class Listener:
-    """Decides when a silent stream is given a time stamp.
+    """Decides when a silent stream is given a time stamp: at once if someone waits for it, then with growing patience.
 
-    `told` is the latest one of each stream. Times are in microseconds of the wall clock; `heard` is in seconds of a
-    clock of its own.
+    Times are in microseconds of the wall clock; `heard` is in seconds of a clock of its own.
     """
 
     quiet: Sequence[Quiet]
     begun: float
-    told: dict[str, int] = field(default_factory=dict)
-    waited: tuple[int, float, float] | None = None
-    """What was last waited for, until when nothing more is sent for it, and how long that was."""
+    _told: dict[str, _Told] = field(default_factory=dict)
 
-    def due(self, waits: int | None, heard: dict[str, float], clock: float, wall: int) -> list[tuple[str, int]]:
+    def due(self, waits: int | None, heard: Mapping[str, float], clock: float, wall: int) -> list[tuple[str, int]]:
         """The time stamps to send now; `waits` is the time that someone waits for, None if nobody does.
 
         >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
@@ -71,26 +69,36 @@ class Listener:
         [('s', 19000000)]
         >>> listener.due(10_000_000, {}, clock=5.1, wall=20_100_000)
         []
+        >>> listener.due(10_000_000, {}, clock=6.0, wall=21_000_000)
+        [('s', 20000000)]
         >>> listener.due(None, {}, clock=9.0, wall=24_000_000)
         []
         >>> listener.due(30_000_000, {}, clock=9.0, wall=24_000_000)
         []
         """
-        if waits is None:
-            return []
         sent = []
-        for one in self.quiet:
+        for one in self.quiet if waits is not None else ():
             time_ = wall - one.slack
             silent = clock - heard.get(one.stream, self.begun) >= one.after
-            if silent and time_ >= waits and time_ > self.told.get(one.stream, time_ - 1):
-                sent.append((one.stream, time_))
-        if not sent or (self.waited and self.waited[0] == waits and clock < self.waited[1]):
-            return []
-        again = self.waited is not None and self.waited[0] == waits
-        patience = 2 * self.waited[2] if again and self.waited else PATIENCE_SECONDS
-        self.waited = (waits, clock + patience, patience)
-        self.told.update(sent)
+            if not silent or waits is None or time_ < waits:
+                continue
+            told = self._told.get(one.stream)
+            if told is None or told.time < waits:
+                self._told[one.stream] = _Told(time_, clock, PATIENCE_SECONDS)
+            elif clock - told.at >= told.patience:
+                self._told[one.stream] = _Told(time_, clock, 2 * told.patience)
+            else:
+                continue
+            sent.append((one.stream, time_))
         return sent
+
+
+class _Told(NamedTuple):
+    """The last time stamp of a stream: what it said, when, and how long it is waited for to have an effect."""
+
+    time: int
+    at: float
+    patience: float
 
 
 def quiet_streams(plan: Node) -> tuple[Quiet, ...]:
