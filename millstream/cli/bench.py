@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from millstream.bench import passthrough, sliding
+from millstream.bench import join, passthrough, sliding
 from millstream.bench.workload import Size, Workload
-from millstream.cli import bench_uda
+from millstream.cli import bench_streams, bench_uda
 from millstream.cli.bench_arguments import add_choices, add_data, add_runs, add_size, at_least, numbers, say
 
 WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD, sliding.WORKLOAD)
@@ -30,26 +31,50 @@ def add_arguments(commands: Any) -> None:
     for workload in WORKLOADS:
         own = workloads.add_parser(workload.name, help=workload.what, description=workload.what, epilog=EPILOG)
         _add_workload_arguments(own, workload)
+    _add_join(workloads)
     _add_latency(workloads)
     _add_state(workloads)
     bench_uda.add_arguments(workloads)
+    bench_streams.add_arguments(workloads)
     _add_sweep(workloads)
     _add_plots(workloads)
 
 
-def _add_workload_arguments(parser: argparse.ArgumentParser, workload: Workload) -> None:
+def _add_workload_arguments(
+    parser: argparse.ArgumentParser,
+    workload: Workload,
+    size: Callable[[argparse.ArgumentParser], None] = add_size,
+    streams: int = 1,
+) -> None:
     others = ", ".join(list(workload.engines)[1:])
     parser.add_argument(
         "--against", metavar="ENGINES", default="", help=f"engines to compare with, comma-separated: {others}"
     )
-    add_size(parser)
+    size(parser)
     add_choices(parser, workload.choices)
     add_runs(parser)
     add_data(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a line: one for each engine, then the ratios"
     )
-    parser.set_defaults(command=bench, workload=workload)
+    parser.set_defaults(command=bench, workload=workload, streams=streams)
+
+
+def _add_join(commands: Any) -> None:
+    workload = join.WORKLOAD
+    parser = commands.add_parser(
+        workload.name,
+        help=workload.what,
+        description=f"{workload.what}. Rows are given for each stream; rows per second count those of both.",
+        epilog=EPILOG,
+    )
+    _add_workload_arguments(parser, workload, _add_join_size, streams=2)
+
+
+def _add_join_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rows", type=at_least(1), default=1_000_000, help="rows of each stream (%(default)s)")
+    parser.add_argument("--keys", type=at_least(1), default=20_000, help="distinct keys in them (%(default)s)")
+    parser.add_argument("--seed", type=at_least(0), default=1, help="seed of the data (%(default)s)")
 
 
 def bench(arguments: argparse.Namespace) -> int:
@@ -67,7 +92,7 @@ def bench(arguments: argparse.Namespace) -> int:
     results = compare(
         workload,
         names,
-        Size(arguments.rows, arguments.keys, arguments.seed),
+        Size(arguments.rows * arguments.streams, arguments.keys, arguments.seed),
         {choice.name: getattr(arguments, choice.name) for choice in workload.choices},
         root=arguments.data or cache_folder(),
         repeat=arguments.repeat,

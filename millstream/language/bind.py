@@ -43,6 +43,7 @@ from millstream.language.statements import (
     SetValue,
     Show,
     Statement,
+    WhyNot,
 )
 
 
@@ -90,6 +91,13 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Reasons:
+    """Tell why a running query does not answer."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
 class GeneratedCode:
     """Show the Python that an aggregate becomes, in all its versions."""
 
@@ -129,7 +137,7 @@ class Assignment:
     value: str
 
 
-Bound = Define | Store | Start | Rows | Plan | GeneratedCode | Listing | Description | Removal | Assignment
+Bound = Define | Store | Start | Rows | Plan | Reasons | GeneratedCode | Listing | Description | Removal | Assignment
 
 
 @singledispatch
@@ -237,6 +245,21 @@ def _explain(statement: Explain, catalog: Catalog) -> Bound:
         clause="EXPLAIN",
         hint=suggest(name.text, known) or "write EXPLAIN SELECT ...",
     )
+
+
+@bind.register
+def _why_not(statement: WhyNot, catalog: Catalog) -> Bound:
+    found = catalog.query(statement.name.text)
+    if found is None:
+        known = [q.name for q in catalog.all(Query)]
+        raise UnknownName(
+            f"no query '{statement.name}' runs",
+            statement.text,
+            statement.name.span,
+            clause="EXPLAIN WHY NOT",
+            hint=suggest(statement.name.text, known) or "SHOW QUERIES lists those that do",
+        )
+    return Reasons(found)
 
 
 @bind.register

@@ -133,6 +133,13 @@ class Explain(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WhyNot(Statement):
+    """EXPLAIN WHY NOT query."""
+
+    name: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class Show(Statement):
     """SHOW STREAMS | TABLES | SINKS | QUERIES | SETTINGS | FUNCTIONS."""
 

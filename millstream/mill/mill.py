@@ -38,6 +38,7 @@ from millstream.language.bind import (
     GeneratedCode,
     Listing,
     Plan,
+    Reasons,
     Removal,
     Rows,
     Start,
@@ -53,6 +54,7 @@ from millstream.mill.home import Home
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
+from millstream.mill.why_not import why_not
 from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
 from millstream.plan.build import build
 from millstream.plan.explain import explain
@@ -268,6 +270,12 @@ class Mill:
     @_do.register
     def _explain(self, bound: Plan) -> Answer:
         return Answer("plan", text=self.explain(bound.select))
+
+    @_do.register
+    def _reasons(self, bound: Reasons) -> Answer:
+        running = self.query(bound.query.name)
+        reasons = why_not(running.name, self._plan(bound.query.select, self.catalog), running.counts)
+        return Answer("reasons", text=reasons)
 
     @_do.register
     def _generated_code(self, bound: GeneratedCode) -> Answer:

@@ -135,7 +135,8 @@ class BucketRun:
         pending.put(PROGRESS, json.dumps([w.record for w in watermarks]).encode())
         self._save(version, operator, watermarks, pending)
         heard = [any(p.feed == n and p.newest is not None for p in said) for n in range(len(late))]
-        said_of_it = stage_mark(self._bucket, self._promises(operator), late, heard, final, operator.waits)
+        passed = [w.time for w in watermarks]
+        said_of_it = stage_mark(self._bucket, self._promises(operator), late, heard, passed, final, operator.waits)
         mark = pa.table({MARK: pa.array([said_of_it])})
         # One frame, and so one batch of Arrow: Spark's own work for each costs more than its rows.
         rows = [unnested(pa.concat_tables(answers), self._outlet.lists)] if answers else []

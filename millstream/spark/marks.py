@@ -4,9 +4,9 @@ A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OU
 not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
-- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "heard": [bool], "final": bool,
-  "waits": us}`: late tuples are counted for each input of the stage, "heard" are the inputs that have brought tuples,
-  and "waits" is the time that must come before more is answered.
+- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "heard": [bool], "passed": [us],
+  "final": bool, "waits": us}`: late tuples are counted for each input of the stage, "heard" are the inputs that have
+  brought tuples, "passed" is how far they have come, and "waits" the time that must come before more is answered.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def stage_mark(
     promises: Mapping[str, int],
     late: Sequence[int],
     heard: Sequence[bool],
+    passed: Sequence[int | None],
     final: bool,
     waits: int | None,
 ) -> str:
     """The mark of a bucket of a stage, about a batch."""
-    said = {"late": list(late), "heard": [int(h) for h in heard], "final": final, "waits": waits}
-    return json.dumps({"origin": origin, "promises": dict(promises), **said})
+    feeds = {"late": list(late), "heard": [int(h) for h in heard], "passed": list(passed)}
+    return json.dumps({"origin": origin, "promises": dict(promises), **feeds, "final": final, "waits": waits})
 
 
 def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:

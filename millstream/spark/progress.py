@@ -19,11 +19,12 @@ from pyspark.sql.streaming.listener import (
 
 ARRIVALS = "millstream.arrivals."
 STAGE = "millstream.stage."
-"""What the marks of a stage say: WAITS; LATE and HEARD, the number of an input, and the name of its stream."""
+"""What the marks of a stage say: WAITS; for each input LATE, HEARD and PASSED, its number, and its stream or stage."""
 
 WAITS = "waits"
 LATE = "late."
 HEARD = "heard."
+PASSED = "passed."
 
 
 @dataclass
@@ -31,7 +32,8 @@ class Counts:
     """The totals of one query since it was started, and whether Spark has said its last word on it.
 
     `waits` is, for each stage, the event time that must come before it answers more. `heard` is the clock when a stream
-    last brought tuples.
+    last brought tuples, `passed` how far the inputs of each stage have come, and `waiting_since` the clock when a stage
+    began to wait for what it waits for.
     """
 
     batches: int = 0
@@ -43,6 +45,8 @@ class Counts:
     busy_seconds: float = 0.0
     waits: dict[str, int | None] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
+    passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
+    waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
@@ -72,12 +76,22 @@ class Counts:
     def _add_stage(self, stage: str, metrics: Mapping[str, Any]) -> None:
         for name, value in metrics.items():
             if name == WAITS:
-                self.waits[stage] = None if value is None else int(value)
+                self._add_waits(stage, None if value is None else int(value))
+            elif name.startswith(PASSED):
+                source = name.removeprefix(PASSED).partition(".")[2]
+                self.passed.setdefault(stage, {})[source] = None if value is None else int(value)
             elif name.startswith(LATE):
                 stream = name.removeprefix(LATE).partition(".")[2]
                 self.late[stream] = self.late.get(stream, 0) + int(value or 0)
             elif value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = time.monotonic()
+
+    def _add_waits(self, stage: str, time_: int | None) -> None:
+        self.waits[stage] = time_
+        if time_ is None:
+            self.waiting_since.pop(stage, None)
+        elif self.waiting_since.get(stage, (None, 0.0))[0] != time_:
+            self.waiting_since[stage] = (time_, time.monotonic())
 
     def finish(self, recent: Sequence[Any], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.catalog.definitions import Sink
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.spark.bounded_run import BoundedRun, Handle
+from millstream.spark.changing_tables import follow_tables
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
 from millstream.spark.silence import Quiet, listen
@@ -49,6 +50,8 @@ def start(
     if once and host.place is not None:
         return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
     query = _begin(frame, target, place, counts, name, None if once else trigger)
+    if not once:
+        follow_tables(frame, query)
     if host.place is not None:  # there is a stage that can be told
         if clocks.pace is not None:
             tell_time(query, place, counts, clocks.pace)

@@ -28,7 +28,7 @@ from millstream.spark.ingress import Inlet, control_marks, ingress
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
-from millstream.spark.progress import HEARD, LATE, STAGE, WAITS
+from millstream.spark.progress import HEARD, LATE, PASSED, STAGE, WAITS
 from millstream.spark.stage import Stage
 from millstream.spark.unnest import Nested
 from millstream.spark.wire import from_wire, wire_schema
@@ -154,6 +154,9 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work) -> DataFr
         if not scans:
             continue
         stream = scans[0].stream.name
+        from_stage = getattr(source, "number", 0)
+        passed = f"{from_stage}" if from_stage else stream
+        metrics.append(F.min(said(f"passed[{number}]")).alias(f"{PASSED}{number}.{passed}"))
         if not isinstance(source, Scan):
             metrics.append(F.sum(said(f"late[{number}]")).alias(f"{LATE}{number}.{stream}.{work.number}"))
             continue

@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
@@ -45,7 +46,9 @@ from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple
-from millstream.windows.sliding import Sliding
+from millstream.windows.sliding import WHOLE, Sliding
+
+RANK = "__rank"
 
 Parts = list[tuple[Node, DataFrame]]
 """The inputs that are read as one, each with its frame."""
@@ -64,7 +67,18 @@ def lower_window(
         inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, _key_sources(node, part))
         inflows.append(Inflow(part, frame, columns, inlet, origin))
     answers = unnested_schema(_answers(work, node.gives), lists)
-    return staged(inflows, Work(node.number, make, answers, _window_promises(work), lists), host, marked)
+    frame = staged(inflows, Work(node.number, make, answers, _window_promises(work), lists), host, marked)
+    if work.window == WHOLE and not work.keys and not lists:
+        return _one_row(frame, work, answers, host)
+    return frame
+
+
+def _one_row(frame: DataFrame, work: Grouped, answers: pa.Schema, host: Host) -> DataFrame:
+    """The one answer over a whole table, which has one also if it is empty: count(*) is 0 then."""
+    nothing = {n: c.aggregate.finish(c.aggregate.zero(1)) for c in work.calls for n in c.names}
+    empty = pa.table({f.name: nothing.get(f.name, pa.nulls(1, f.type)).cast(f.type) for f in answers})
+    counted = host.spark.createDataFrame(empty).withColumn(RANK, F.lit(1)).union(frame.withColumn(RANK, F.lit(0)))
+    return counted.orderBy(RANK).limit(1).drop(RANK)
 
 
 def lower_over(

@@ -114,7 +114,8 @@ def test_an_unmatched_tuple_of_a_join_is_answered_in_silence(live_mill: Mill, tm
         (tmp_path / name).mkdir()
     live_mill.execute(
         STREAMS.format(idle="IDLE AFTER 1 SECOND")
-        + "CREATE QUERY q AS SELECT a.v, b.v AS w FROM a [RANGE 1 SECOND] LEFT JOIN b [RANGE 1 SECOND] ON a.v = b.v + 1;"
+        + "CREATE QUERY q AS SELECT a.v, b.v AS w FROM a [RANGE 1 SECOND] "
+        + "LEFT JOIN b [RANGE 1 SECOND] ON a.v = b.v + 1;"
     )
     query = live_mill.query("q")
     put(tmp_path / "a", "one", now())
@@ -141,3 +142,30 @@ def test_what_is_held_back_over_a_restart_is_answered_in_silence(tmp_path: Path)
                 assert not (tmp_path / "out.csv").read_text()
             else:
                 until(lambda: (tmp_path / "out.csv").read_text() == "2\n", 30)
+
+
+def test_explain_why_not_names_who_holds_a_query_back(live_mill: Mill, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    live_mill.execute(STREAMS.format(idle="") + UNION)
+    assert _why(live_mill) == "q has read nothing yet"
+    query = warm(live_mill, tmp_path)
+    begin = datetime(2024, 1, 1, 0, 0, 30, tzinfo=UTC)
+    put(tmp_path / "a", "more", begin)
+    until(lambda: query.counts.rows_in >= 5, 20)
+    first, *others = _why(live_mill).splitlines()
+    assert first.startswith("q waits for 2024-01-01T00:00:11, for ")
+    assert "WindowAggregate COUNT(*)" in first
+    assert others[0] == "  a does not: it has come to 2024-01-01T00:00:29.900000"
+    assert others[1].startswith("  b holds it back: it has come to 2024-01-01T00:00:09.900000, and was last heard ")
+    assert others[2] == (
+        "    what would release it: a tuple of 2024-01-01T00:00:11.100000 or later, by its slack; "
+        "IDLE AFTER, which it has not, would let it be passed over"
+    )
+    put(tmp_path / "b", "more", begin)
+    until(lambda: query.to_arrow().num_rows >= 2, 20)
+    until(lambda: _why(live_mill).startswith("q waits for 2024-01-01T00:00:31"), 10)
+
+
+def _why(mill: Mill) -> str:
+    return mill.execute("EXPLAIN WHY NOT q")[0].text or ""

@@ -46,6 +46,19 @@ INSERT INTO stages SELECT max(n) [RANGE 4 SECONDS, WA window_end] AS busiest, co
     (SELECT k, window_end, count(*) [RANGE 1 SECOND, WA ts] AS n FROM keyed GROUP BY k);
 """
 KINDS = ("sessions", "frames", "stages")
+JOINS = """
+CREATE STREAM s (id INT, note STRING, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS
+  SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);
+CREATE STREAM keyed AS SELECT id, id % 7 AS k, ts FROM s;
+CREATE SINK folder TO 'csv:out/folder';
+INSERT INTO folder SELECT id, note FROM s;
+CREATE SINK pairs TO 'csv:out/pairs';
+INSERT INTO pairs SELECT x.id, y.id AS other FROM keyed AS x [RANGE 50 MILLISECONDS]
+    LEFT JOIN keyed AS y ON x.k = y.k AND x.id < y.id AND y.id % 5 = 1;
+CREATE SINK melded TO 'csv:out/melded';
+INSERT INTO melded SELECT window_end, count(*) [RANGE 1 SECOND, WA ts] AS n FROM
+    (SELECT ts, k FROM keyed WHERE k < 3 UNION SELECT ts, 9 FROM keyed WHERE k > 2);
+"""
 KILLS = 5
 
 
@@ -59,15 +72,35 @@ def published(folder: Path) -> int:
 
 
 def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
+    disturb(tmp_path, SCRIPT)
+    wanted = Counter(range(FILES * ROWS))
+    found: Counter[int] = Counter()
+    for file in (tmp_path / "out" / "folder").glob("*.csv"):
+        found.update(_ids(file))
+    assert found == wanted
+    assert Counter(_ids(tmp_path / "out" / "single.csv")) == wanted
+    tables = [pq.read_table(f) for f in (tmp_path / "out" / "columns").glob("*.parquet")]
+    assert Counter(i for t in tables for i in t["id"].to_pylist()) == wanted
+    assert windows(tmp_path / "out" / "windows") == expected_windows(tmp_path / "in")
+    compare_with_an_undisturbed_run(tmp_path, SCRIPT, KINDS)
+
+
+def test_joins_and_unions_are_the_same_after_sigkill(tmp_path: Path) -> None:
+    disturb(tmp_path, JOINS, kills=3)
+    compare_with_an_undisturbed_run(tmp_path, JOINS, ("pairs", "melded"))
+
+
+def disturb(tmp_path: Path, script: str, kills: int = KILLS) -> None:
+    """Run a script over files, kill it again and again, and let it run to its end."""
     (tmp_path / "in").mkdir()
     for file in range(FILES):
         rows = [f"{file * ROWS + i},note {i},{stamp(file, i)}" for i in range(ROWS)]
         path = tmp_path / "in" / f"{file:03d}.csv"
         path.write_text("id,note,ts\n" + "\n".join(rows) + "\n")
         os.utime(path, (1e9 + file, 1e9 + file))  # Spark takes files by age
-    (tmp_path / "x.esl").write_text(SCRIPT)
+    (tmp_path / "x.esl").write_text(script)
     chance = random.Random(os.getpid())
-    for kill in range(KILLS):
+    for kill in range(kills):
         before = published(tmp_path)
         process = start(tmp_path)
         deadline = time.monotonic() + 120
@@ -78,32 +111,23 @@ def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)  # the driver alone: the JVM must notice by itself
         process.wait()
     assert published(tmp_path) < FILES
-    finish(tmp_path)
+    finish(tmp_path, script)
 
-    wanted = Counter(range(FILES * ROWS))
-    found: Counter[int] = Counter()
-    for file in (tmp_path / "out" / "folder").glob("*.csv"):
-        found.update(_ids(file))
-    assert found == wanted
-    assert Counter(_ids(tmp_path / "out" / "single.csv")) == wanted
-    tables = [pq.read_table(f) for f in (tmp_path / "out" / "columns").glob("*.parquet")]
-    assert Counter(i for t in tables for i in t["id"].to_pylist()) == wanted
-    assert windows(tmp_path / "out" / "windows") == expected_windows(tmp_path / "in")
 
+def compare_with_an_undisturbed_run(tmp_path: Path, script: str, kinds: tuple[str, ...]) -> None:
     undisturbed = tmp_path / "undisturbed"
     undisturbed.mkdir()
     (undisturbed / "in").symlink_to(tmp_path / "in")
-    finish(undisturbed)
-    for kind in KINDS:
+    finish(undisturbed, script)
+    for kind in kinds:
         calm = lines(undisturbed / "out" / kind)
         assert len(calm) > 5
         assert lines(tmp_path / "out" / kind) == calm, kind
 
 
-def finish(folder: Path) -> None:
+def finish(folder: Path, script: str) -> None:
     """Run to the end, in few large batches: how the input is cut must not matter, and here it saves minutes."""
-    script = folder / "x.esl"
-    script.write_text(SCRIPT.replace("max_files_per_batch = 1", "max_files_per_batch = 100"))
+    (folder / "x.esl").write_text(script.replace("max_files_per_batch = 1", "max_files_per_batch = 100"))
     process = start(folder)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors.decode()
