@@ -400,7 +400,7 @@ def _anchored(definition: Definition, base: Path) -> Definition:
     match definition:
         case Stream(source=Address() as source) if source.kind in FILE_KINDS:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Table(source=source):
+        case Table(source=source) if source.kind in FILE_KINDS:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
         case Sink(address=address) if address.kind in FILE_KINDS:
             return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
