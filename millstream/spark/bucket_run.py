@@ -203,8 +203,10 @@ class BucketRun:
         pending = PendingBlobs(self._stored(version) if version else {})
         watermarks = [LowWatermark(feed.slack, feed.origins) for feed in self._outlet.feeds]
         if record := pending.get(PROGRESS):
-            for watermark, known in zip(watermarks, json.loads(record), strict=True):
-                watermark.restore(known)
+            known = json.loads(record)
+            # Before stages had several inputs, they kept the record of the only one.
+            for watermark, one in zip(watermarks, known if isinstance(known[0], list) else [known], strict=True):
+                watermark.restore(one)
         return self._outlet.make(pending), watermarks, pending
 
     def _stored(self, version: int) -> Mapping[str, bytes | pa.Buffer]:

@@ -39,6 +39,10 @@ A join passes time on later than it gets it, and other inputs may be in the way.
 """
 
 
+ARRIVAL_MICROS = 1000
+"""How exactly Spark stamps tuples on arrival: what comes with the mark must not be before it."""
+
+
 @dataclass(frozen=True)
 class Quiet:
     """A stream that may fall silent: after how many seconds it is taken to be, and its slack in microseconds."""
@@ -113,7 +117,7 @@ def _quiet(stream: Stream) -> Quiet | None:
     slack = stream.slack // timedelta(microseconds=1)
     if stream.time_stamp is not TimeStamp.EXTERNAL:
         after = stream.idle_after.total_seconds() if stream.idle_after else 0.0
-        return Quiet(stream.name, after, slack)
+        return Quiet(stream.name, after, slack + ARRIVAL_MICROS)
     return None if stream.idle_after is None else Quiet(stream.name, stream.idle_after.total_seconds(), slack)
 
 
