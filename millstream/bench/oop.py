@@ -298,7 +298,7 @@ def _late_part(shape: Shape, skew: int) -> list[Input]:
 QUERIES: dict[str, tuple[Callable[[Shape, int], list[Input]], Callable[[Shape], Stage]]] = {
     "count": (_union, WindowCount),
     "join": (_unions, TumbleJoin),
-    "join-late-part": (_late_part, TumbleJoin),
+    "join-late": (_late_part, TumbleJoin),
 }
 """A window count over a union (figures 8-8 and 8-11), a join of unions (8-9), and one with few late tuples (8-10)."""
 

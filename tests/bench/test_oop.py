@@ -50,7 +50,7 @@ def test_a_join_of_unions_holds_the_same_tuples_elsewhere(found: dict[str, list[
 
 
 def test_few_late_tuples_cost_a_join_more_if_it_wants_order(found: dict[str, list[Kept]]) -> None:
-    last = found["join-late-part"][-1]
+    last = found["join-late"][-1]
     assert last.in_order.tuples > 1.2 * last.out_of_order.tuples
 
 
