@@ -15,7 +15,7 @@ from millstream.errors import RunError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILES_PER_BATCH = 4
+FILES_PER_BATCH = 10
 LEAST_SLACK = 1000
 CLOSE = 1e-9
 """How far a sum may be off, as a share: engines add up in different orders."""

@@ -59,7 +59,7 @@ from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
-from millstream.plan.trace import steps
+from millstream.plan.trace import holds_back, steps
 from millstream.spark.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.host import Host
 from millstream.spark.lowering import lower
@@ -357,7 +357,7 @@ class Mill:
                 name=label,
                 once=self.once,
                 trigger=self.settings.trigger_interval,
-                clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats),
+                clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats, holds_back(plan)),
             )
         except AnalysisException as problem:
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem

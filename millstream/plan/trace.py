@@ -21,6 +21,7 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.windows.join_kind import JoinKind
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)
 """The steps that keep something from one batch to the next, and whose answers make progress by themselves."""
@@ -61,6 +62,13 @@ def steps(node: Node) -> Iterator[Node]:
     yield node
     for below in node.inputs:
         yield from steps(below)
+
+
+def holds_back(node: Node) -> bool:
+    """Whether something is answered only when the input has ended: not by joins that only pair what has come."""
+    pairing = (JoinKind.INNER, JoinKind.SEMI)
+    stages = [step for step in steps(node) if isinstance(step, STAGES)]
+    return any(not (isinstance(step, WindowJoin) and step.kind in pairing) for step in stages)
 
 
 def parts(node: Node) -> tuple[Node, ...]:

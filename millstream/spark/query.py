@@ -25,11 +25,13 @@ class Clocks:
     """What the wall clock has to do with a query that goes on.
 
     At the `pace`, if there is one, it is told that the clock has moved on. `quiet` are streams that may fall silent.
+    `ends`: whether one that does not go on must be told of its end.
     """
 
     pace: timedelta | None
     quiet: Sequence[Quiet]
     heartbeats: Heartbeats
+    ends: bool
 
 
 def start(
@@ -47,7 +49,7 @@ def start(
 ) -> Handle:
     """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
     target = open_sink(host, sink, place, deliver)
-    if once and host.place is not None:
+    if once and host.place is not None and clocks.ends:
         return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
     query = _begin(frame, target, place, counts, name, None if once else trigger)
     if not once:
