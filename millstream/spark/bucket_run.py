@@ -24,6 +24,8 @@ from millstream.spark.packets import Progress, unseal
 from millstream.spark.unnest import Nested, unnested
 from millstream.spark.wire import to_wire
 
+PORTION_ROWS = 100_000
+
 PROGRESS = "stage"
 """The blob in which a stage keeps how far its inputs have come; no operator has one of that name."""
 
@@ -138,9 +140,8 @@ class BucketRun:
         passed = [w.time for w in watermarks]
         said_of_it = stage_mark(self._bucket, self._promises(operator), late, heard, passed, final, operator.waits)
         mark = pa.table({MARK: pa.array([said_of_it])})
-        # One frame, and so one batch of Arrow: Spark's own work for each costs more than its rows.
-        rows = [unnested(pa.concat_tables(answers), self._outlet.lists)] if answers else []
-        yield to_wire(pa.concat_tables([*rows, mark], promote_options="default"), self._outlet.answers)
+        for rows in _portions([unnested(a, self._outlet.lists) for a in answers], mark):
+            yield to_wire(rows, self._outlet.answers)
 
     @property
     def _ports(self) -> dict[int, list[int]]:
@@ -228,3 +229,19 @@ class BucketRun:
         self._copy.save(old, new, pending.puts, pending.deletes)
         pending.settle()
         _CACHE[self._place] = (new, operator, watermarks, pending)
+
+
+def _portions(answers: Sequence[pa.Table], mark: pa.Table) -> Iterator[pa.Table]:
+    """The answers and the mark in as few tables as may be, for Spark's own work for each costs more than its rows.
+
+    But large tables go as they are: to join them would copy them.
+    """
+    waiting: list[pa.Table] = []
+    rows = 0
+    for table in answers:
+        waiting.append(table)
+        rows += table.num_rows
+        if rows >= PORTION_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+    yield pa.concat_tables([*waiting, mark], promote_options="default")
