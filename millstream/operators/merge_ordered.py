@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
-from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME
+from millstream.operators.on_time import OnTime
 from millstream.operators.tuple_log import Bools, TupleLog
 from millstream.progress.punctuation import Punctuation
 
 
-class MergeOrdered(Operator):
+class MergeOrdered(OnTime):
     """Holds tuples back until the low-watermark has passed them, and gives them in the order of their times.
 
     Tuples of one time stay in the order of their arrival. Everything is done when a batch is over: its answers are one
@@ -24,33 +23,15 @@ class MergeOrdered(Operator):
     """
 
     def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
+        super().__init__(blobs)
         self._log = TupleLog(blobs, "log/")
-        record = blobs.get("progress")
-        self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
-        self._fresh: list[pa.Table] = []
         self._ended = False
-
-    @property
-    def promise(self) -> int | None:
-        """The low-watermark: what is before it has been given."""
-        return self.low_watermark
 
     @property
     def waits(self) -> int | None:
         """The moment after the oldest tuple that is held."""
         held = self._log.table
         return None if held is None or not held.num_rows else pc.min(held[TIME]).as_py() + 1
-
-    def process(self, table: pa.Table, port: int = 0) -> int:
-        """Take in tuples; says how many are late. Those without a time have no place in the order: they count so."""
-        times = table[TIME]
-        # What is compared with NULL is NULL, and a filter drops it.
-        wanted = pc.is_valid(times) if self.low_watermark is None else pc.greater_equal(times, self.low_watermark)
-        on_time = table.filter(wanted)
-        if on_time.num_rows:
-            self._fresh.append(on_time)
-        return int(table.num_rows - on_time.num_rows)
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """Move the low-watermark; the end of a stream lets go of all that is held. The answers wait for the others."""
@@ -95,11 +76,6 @@ class MergeOrdered(Operator):
             return np.full(table.num_rows, self._ended, dtype=np.bool_)
         passed: Bools = table[TIME].to_numpy() < self.low_watermark
         return passed
-
-    def _move(self, time: int) -> None:
-        if self.low_watermark is None or time > self.low_watermark:
-            self.low_watermark = time
-            self._blobs.put("progress", json.dumps({"low_watermark": time}).encode())
 
 
 def _in_order(table: pa.Table) -> pa.Table:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
-from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME
+from millstream.operators.on_time import OnTime
 from millstream.operators.tuple_log import Bools
 from millstream.progress.punctuation import Punctuation
 
@@ -31,7 +29,7 @@ MOST_SLICES = 256
 """Of more slices, small ones are put together."""
 
 
-class UniqueTuples(Operator):
+class UniqueTuples(OnTime):
     """Lets a tuple pass, at the end of its batch, if no equal one has passed; equal ones have the same time.
 
     NULL equals NULL here, NaN equals NaN, and 0.0 equals -0.0. What has passed is remembered until the low-watermark
@@ -39,34 +37,14 @@ class UniqueTuples(Operator):
     """
 
     def __init__(self, names: tuple[str, ...], blobs: Blobs) -> None:
+        super().__init__(blobs)
         self._keys = [TIME, *names]
-        self._blobs = blobs
         self._seen = _Seen(self._keys, blobs)
-        record = blobs.get("progress")
-        self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
-        self._fresh: list[pa.Table] = []
-
-    @property
-    def promise(self) -> int | None:
-        """The low-watermark: nothing that is late passes."""
-        return self.low_watermark
-
-    def process(self, table: pa.Table, port: int = 0) -> int:
-        """Take in tuples; says how many are late. Those without a time could never be forgotten: they count so."""
-        times = table[TIME]
-        # What is compared with NULL is NULL, and a filter drops it.
-        wanted = pc.is_valid(times) if self.low_watermark is None else pc.greater_equal(times, self.low_watermark)
-        on_time = table.filter(wanted)
-        if on_time.num_rows:
-            self._fresh.append(on_time)
-        return int(table.num_rows - on_time.num_rows)
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """Move the low-watermark. The end of a stream does not: nothing waits for it."""
-        moves = self.low_watermark is None or punctuation.time > self.low_watermark
-        if moves and not punctuation.group and not punctuation.final:
-            self.low_watermark = punctuation.time
-            self._blobs.put("progress", json.dumps({"low_watermark": punctuation.time}).encode())
+        if not punctuation.group and not punctuation.final:
+            self._move(punctuation.time)
         return iter(())
 
     def end_batch(self) -> Iterator[pa.Table]:
