@@ -25,30 +25,18 @@ SOURCES = {
 }
 
 
-class FlinkJob:
-    """Aggregates per key in a HOP window; a run is from the submission of the statement to the job's end.
+class FlinkProgram:
+    """A program in Flink's own Python, asked by lines of JSON; a run is from a statement to the end of its job."""
 
-    The aggregates are count, max and sum, built in, or one in Python.
-    """
-
-    def __init__(self, setting: Setting, source: str, aggregates: str = "built-in") -> None:
+    def __init__(self, program: str, setting: Setting, source: str, job: dict[str, Any]) -> None:
         python = flink_env.installed()
         if python is None:
             raise RunError(f"there is no Flink in {flink_env.folder()}")
         self._source = source
-        self._aggregates = aggregates
         self._rows = setting.options["rows"]
-        data = str(csv_parts(Path(setting.data), setting.cores)) if source == "csv" else ""
-        job = {
-            **setting.options,
-            "source": source,
-            "data": data,
-            "cores": setting.cores,
-            "start": START_MICROS,
-            "aggregates": aggregates,
-        }
+        whole = {**setting.options, "source": source, "cores": setting.cores, "start": START_MICROS, **job}
         self._process = subprocess.Popen(
-            [str(python), str(Path(__file__).with_name("flink_program.py")), json.dumps(job)],
+            [str(python), str(Path(__file__).with_name(program)), json.dumps(whole)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "JVM_ARGS": f"-Xmx{setting.memory}"},
@@ -59,14 +47,6 @@ class FlinkJob:
     def run(self) -> float:
         """One run."""
         return float(self._ask(do="run")["seconds"])
-
-    def write_results(self, folder: Path) -> None:
-        """One run that keeps its rows: Flink writes them as CSV, and they are turned into Parquet."""
-        from pyarrow import dataset as ds
-
-        with tempfile.TemporaryDirectory(prefix="bench-flink-") as place:
-            self._ask(do="results", folder=place)
-            ds.write_dataset(_read_results(Path(place), self._aggregates), folder, format="parquet")
 
     def notes(self) -> dict[str, Any]:
         """What its source was, and how fast that is on its own."""
@@ -102,6 +82,23 @@ class FlinkJob:
         if "error" in answer:
             raise RunError(answer["error"])
         return answer
+
+
+class FlinkJob(FlinkProgram):
+    """Aggregates per key in a HOP window: count, max and sum, built in, or one in Python."""
+
+    def __init__(self, setting: Setting, source: str, aggregates: str = "built-in") -> None:
+        self._aggregates = aggregates
+        data = str(csv_parts(Path(setting.data), setting.cores)) if source == "csv" else ""
+        super().__init__("flink_program.py", setting, source, {"data": data, "aggregates": aggregates})
+
+    def write_results(self, folder: Path) -> None:
+        """One run that keeps its rows: Flink writes them as CSV, and they are turned into Parquet."""
+        from pyarrow import dataset as ds
+
+        with tempfile.TemporaryDirectory(prefix="bench-flink-") as place:
+            self._ask(do="results", folder=place)
+            ds.write_dataset(_read_results(Path(place), self._aggregates), folder, format="parquet")
 
 
 def _read_results(folder: Path, aggregates: str) -> Any:
