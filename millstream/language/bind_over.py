@@ -143,7 +143,7 @@ class _Frames:
             bound, _ = bind_expression(order, scope, self.text, "OVER")
             span = span_of(order) or clause.span
             named = Name(bound.name, span)
-            if not scope.bounded and (scope.time or "").lower() != named.text.lower():
+            if not scope.bounded and named.text not in scope.times:
                 raise self._not_by_time(order)
         return window_time(named, scope, self.text, clause.span, "ORDER BY ts")
 
@@ -191,7 +191,9 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
 
     ends = bounded_clauses(query, items, text, bind_key)
     groups = list(frames.groups.values())
-    time = scope.time or groups[0].time
+    # Answers make progress along the time stamp that all frames go by; a join has several, and they may differ.
+    times = {group.time for group in groups}
+    time = None if len(times) > 1 else groups[0].time or scope.time
     where = query.args.get("where")
     terms = ends["order"]
     assert isinstance(terms, tuple)  # noqa: S101

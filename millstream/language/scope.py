@@ -80,9 +80,9 @@ class Scope:
 
     def find(self, name: str) -> Column | None:
         """The column that a name without a qualifier means, None if there is none or if there are several."""
-        if not self.members:
-            return self.schema.find(name)
         homes = self.homes(name)
+        if not homes:  # no join, or one of the names that a join itself gives
+            return self.schema.find(name)
         return self.schema.find(homes[0].columns[name.lower()]) if len(homes) == 1 else None
 
     def dotted(self, name: str) -> Column | None:
