@@ -191,9 +191,16 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
 
     ends = bounded_clauses(query, items, text, bind_key)
     groups = list(frames.groups.values())
-    # Answers make progress along the time stamp that all frames go by; a join has several, and they may differ.
     times = {group.time for group in groups}
-    time = None if len(times) > 1 else groups[0].time or scope.time
+    if len(times) > 1 and not scope.bounded:
+        raise Refused(
+            "the frames go along different time stamps: each would wait for progress that the other does not pass on",
+            text,
+            span_of(query),
+            clause="OVER",
+            hint="use one of them for all, or compute one in a subquery in FROM that keeps its time stamp",
+        )
+    time = groups[0].time or scope.time
     where = query.args.get("where")
     terms = ends["order"]
     assert isinstance(terms, tuple)  # noqa: S101

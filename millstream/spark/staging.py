@@ -16,7 +16,7 @@ from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME
-from millstream.plan.algebra import Node, Scan, WindowAggregate
+from millstream.plan.algebra import Node, OverAggregate, Scan, WindowAggregate
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
 from millstream.spark.bucket_run import Feed, Outlet
@@ -87,6 +87,8 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
     found = trace(part, time) if time else None
     named = isinstance(source, WindowAggregate | WindowJoin)
     promised = None if found is None else found[1] if named else ANSWER_TIME
+    if isinstance(source, OverAggregate) and found is not None and found[1] != source.framed.time:
+        promised = None  # its promise is about another column
     if (
         isinstance(source, WindowAggregate)
         and promised == END
