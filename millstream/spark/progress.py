@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -71,10 +72,11 @@ class Counts:
                     stream = name.removeprefix(ARRIVALS)
                     self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
                 elif name.startswith(STAGE):
-                    self._add_stage(name.removeprefix(STAGE), row.asDict())
+                    self._add_stage(name.removeprefix(STAGE), row.asDict(), _begun(progress.timestamp))
 
-    def _add_stage(self, stage: str, metrics: Mapping[str, Any]) -> None:
-        for name, value in metrics.items():
+    def _add_stage(self, stage: str, metrics: Mapping[str, Any], begun: float) -> None:
+        # What it waits for comes last: whoever sees that must not take a stream for silent that has just been heard.
+        for name, value in sorted(metrics.items(), key=lambda metric: metric[0] == WAITS):
             if name == WAITS:
                 self._add_waits(stage, None if value is None else int(value))
             elif name.startswith(PASSED):
@@ -84,7 +86,7 @@ class Counts:
                 stream = name.removeprefix(LATE).partition(".")[2]
                 self.late[stream] = self.late.get(stream, 0) + int(value or 0)
             elif value:
-                self.heard[name.removeprefix(HEARD).partition(".")[2]] = time.monotonic()
+                self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
 
     def _add_waits(self, stage: str, time_: int | None) -> None:
         self.waits[stage] = time_
@@ -100,6 +102,12 @@ class Counts:
             self.ended.wait(timeout)  # so many batches that not all are among the recent ones
         for progress in done:
             self.add(progress)
+
+
+def _begun(stamp: str) -> float:
+    """The moment of a time stamp of Spark, by the clock that never goes back: that of a batch's start, here."""
+    ago = time.time() - datetime.fromisoformat(stamp).timestamp()
+    return time.monotonic() - max(ago, 0.0)
 
 
 class ProgressListener(StreamingQueryListener):
