@@ -63,8 +63,17 @@ class Listener:
     begun: float
     _told: dict[str, _Told] = field(default_factory=dict)
 
-    def due(self, waits: int | None, heard: Mapping[str, float], clock: float, wall: int) -> list[tuple[str, int]]:
+    def due(
+        self,
+        waits: int | None,
+        heard: Mapping[str, float],
+        clock: float,
+        wall: int,
+        passed: Mapping[str, int | None] | None = None,
+    ) -> list[tuple[str, int]]:
         """The time stamps to send now; `waits` is the time that someone waits for, None if nobody does.
+
+        `passed` is how far streams have come. As long as one is behind that cannot be passed over, none is sent.
 
         >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
         >>> listener.due(10_000_000, {}, clock=4.0, wall=20_000_000)
@@ -79,7 +88,15 @@ class Listener:
         []
         >>> listener.due(30_000_000, {}, clock=9.0, wall=24_000_000)
         []
+        >>> listener.due(30_000_000, {}, clock=99.0, wall=99_000_000, passed={"t": 5_000_000})
+        []
         """
+        quiet = {one.stream: one for one in self.quiet}
+        for stream, time_ in (passed or {}).items():
+            behind = waits is not None and (time_ is None or time_ < waits)
+            one = quiet.get(stream)
+            if behind and (one is None or clock - heard.get(stream, self.begun) < one.after):
+                return []
         sent = []
         for one in self.quiet if waits is not None else ():
             time_ = wall - one.slack
@@ -134,10 +151,14 @@ def listen(
     if not place.fresh:  # what is held back since the last run is not known yet: ask once
         counts.waits.setdefault("", 0)
     listener = Listener(quiet, time.monotonic())
+    streams = {one.stream for one in quiet}
 
     def look() -> None:
-        known = [w for w in list(counts.waits.values()) if w is not None]
-        due = listener.due(min(known, default=None), counts.heard, time.monotonic(), time.time_ns() // 1000)
+        known = [(w, stage) for stage, w in list(counts.waits.items()) if w is not None]
+        waits, stage = min(known, default=(None, ""))
+        # What a stage reads from another one is named by its number: nothing is known of streams there.
+        passed = {s: t for s, t in counts.passed.get(stage, {}).items() if s in streams}
+        due = listener.due(waits, counts.heard, time.monotonic(), time.time_ns() // 1000, passed)
         for stream, moment in due:
             counts.waits.pop("", None)
             signal(place.control, enabling(stream, moment))
