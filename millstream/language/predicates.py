@@ -6,8 +6,6 @@ for one row gives NULL there.
 
 from __future__ import annotations
 
-import datetime
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +21,7 @@ from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import decimals
 from millstream.language import predicate_functions as f
+from millstream.language import written_values as w
 from millstream.language.spark_dialect import SUFFIX
 from millstream.language.types import infer
 
@@ -154,19 +153,7 @@ _DECIMALS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Mod: f.decimal_remainder,
 }
 _TEXTS: dict[str, Callable[..., Any]] = {"lower": f.lower, "upper": f.upper, "length": f.length}
-_MICROS = {
-    "WEEK": 604_800_000_000,
-    "DAY": 86_400_000_000,
-    "HOUR": 3_600_000_000,
-    "MINUTE": 60_000_000,
-    "SECOND": 1_000_000,
-    "MILLISECOND": 1_000,
-    "MICROSECOND": 1,
-}
 _SIGNED_DIGITS = 34
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,6})\d*)?)?")
-_ZONE = re.compile(r"Z|UTC|GMT|([+-])(\d{1,2}):(\d{2})")
 
 
 class _Builder:
@@ -348,13 +335,11 @@ class _Builder:
         time, length, sign = node.this, node.expression, -1 if isinstance(node, exp.Sub) else 1
         if isinstance(node, exp.Add) and c.is_interval(_type(time)):
             time, length = length, time
-        micros = _micros(length)
+        micros = w.micros(length)
         if micros is None:
             raise self._refusal(node)
         by = sign * micros
-        return _applied(
-            partial(f.shift, by=by // _MICROS["DAY"] if c.is_date(_type(node)) else by), self._as(time, _type(node))
-        )
+        return _applied(partial(f.shift, by=by // w.DAY if c.is_date(_type(node)) else by), self._as(time, _type(node)))
 
     def _negative(self, node: exp.Expr) -> _Step:
         inner = node.this
@@ -385,9 +370,9 @@ class _Builder:
         value = None
         if isinstance(node, exp.Literal) and node.is_string:
             if c.is_date(type_):
-                value = _date(node.name)
+                value = w.date(node.name)
             elif c.is_timestamp(type_):
-                value = _timestamp(node.name, zoned=type_.this is not exp.DType.TIMESTAMPNTZ)
+                value = w.timestamp(node.name, zoned=type_.this is not exp.DType.TIMESTAMPNTZ)
         if value is None:
             raise self._refusal(node)
         return _Constant(pa.scalar(value, to_arrow(type_)))
@@ -403,7 +388,7 @@ class _Builder:
 
     def _like_with(self, node: exp.Expr, escape: str) -> _Step:
         pattern = node.expression.unnest()
-        regex = _regex(pattern.name, escape) if isinstance(pattern, exp.Literal) and pattern.is_string else None
+        regex = w.like_regex(pattern.name, escape) if isinstance(pattern, exp.Literal) and pattern.is_string else None
         if regex is None:
             raise self._refusal(node)
         found = _applied(partial(f.matches, pattern=regex), self._text(node.this))
@@ -418,7 +403,7 @@ class _Builder:
 
     def _substring(self, node: exp.Expr) -> _Step:
         start, count = (node.args.get(key) for key in ("start", "length"))
-        places = [None if n is None else _whole_number(n) for n in (start, count)]
+        places = [None if n is None else w.whole_number(n) for n in (start, count)]
         if not c.is_string(_type(node.this)) or places[0] is None or (count is not None and places[1] is None):
             raise self._refusal(node)
         return _applied(partial(f.substring, start=places[0], count=places[1]), self._step(node.this))
@@ -520,84 +505,3 @@ def _is_beyond(node: exp.Expr) -> bool:
     if not isinstance(literal, exp.Literal) or not c.is_decimal(_type(node)):
         return False
     return abs(Decimal(literal.name)) >= 2**63
-
-
-def _whole_number(node: exp.Expr) -> int | None:
-    inner = node.unnest()
-    literal, sign = (inner.this, -1) if isinstance(inner, exp.Neg) else (inner, 1)
-    return sign * int(literal.name) if literal.is_int and isinstance(literal, exp.Literal) else None
-
-
-def _micros(node: exp.Expr) -> int | None:
-    """The length of an interval that is written out, in microseconds."""
-    inner = node.unnest()
-    if isinstance(inner, exp.Add | exp.Sub):
-        one, other = _micros(inner.this), _micros(inner.expression)
-        if one is None or other is None:
-            return None
-        return one + other if isinstance(inner, exp.Add) else one - other
-    if isinstance(inner, exp.Neg):
-        length = _micros(inner.this)
-        return None if length is None else -length
-    unit = inner.args.get("unit") if isinstance(inner, exp.Interval) else None
-    if not isinstance(unit, exp.Var) or not isinstance(inner.this, exp.Literal):
-        return None
-    name = unit.name.upper()
-    found = re.fullmatch(r"([+-]?\d+)(?:\.(\d+))?", inner.this.name.strip())
-    one_unit = _MICROS.get(name) or _MICROS.get(name.removesuffix("S"))
-    if found is None or one_unit is None or (found[2] and one_unit != _MICROS["SECOND"]):
-        return None
-    return int(Decimal(found[0]) * one_unit)
-
-
-def _date(text: str) -> datetime.date | None:
-    """A date as Spark reads it; None for what is better left to Spark."""
-    day = re.split("[ T]", text.strip(), maxsplit=1)[0]
-    found = _DATE.fullmatch(day)
-    try:
-        return datetime.date(*(int(part or 1) for part in found.groups())) if found else None
-    except ValueError:
-        return None
-
-
-def _timestamp(text: str, zoned: bool) -> datetime.datetime | None:
-    """A timestamp as Spark reads it; None for what is better left to Spark."""
-    day, *rest = re.split("[ T]", text.strip(), maxsplit=1)
-    date = _date(day)
-    clock = _CLOCK.match(rest[0]) if rest else None
-    if date is None or (rest and clock is None):
-        return None
-    zone = datetime.timedelta()
-    hour = minute = second = micros = 0
-    if clock:
-        hour, minute, second = (int(part or 0) for part in clock.groups()[:3])
-        micros = int((clock[4] or "").ljust(6, "0"))
-        tail = rest[0][clock.end() :].strip()
-        found = _ZONE.fullmatch(tail)
-        if tail and (found is None or not zoned):
-            return None
-        if found and found[1]:
-            zone = datetime.timedelta(hours=int(found[2]), minutes=int(found[3])) * (-1 if found[1] == "-" else 1)
-    try:
-        value = datetime.datetime.combine(date, datetime.time(hour, minute, second, micros)) - zone
-    except (ValueError, OverflowError):
-        return None
-    return value.replace(tzinfo=datetime.UTC) if zoned else value
-
-
-def _regex(pattern: str, escape: str) -> str | None:
-    r"""The regular expression for a pattern of LIKE; None if Spark refuses the pattern.
-
-    >>> _regex("a_%", "!"), _regex("a!%", "!"), _regex("a!b", "!")
-    ('(?s)\\Aa..*\\z', '(?s)\\Aa%\\z', None)
-    """
-    parts, letters = [], iter(pattern)
-    for letter in letters:
-        if letter == escape:
-            escaped = next(letters, "")
-            if not escaped or escaped not in ("_", "%", escape):
-                return None
-            parts.append(re.escape(escaped))
-        else:
-            parts.append({"_": ".", "%": ".*"}.get(letter) or re.escape(letter))
-    return rf"(?s)\A{''.join(parts)}\z"

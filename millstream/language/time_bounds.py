@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from millstream.catalog.intervals import interval
-from millstream.language.window_clause import MICROSECOND
+from millstream.language.written_values import micros
 
 
 @dataclass(frozen=True)
@@ -79,18 +78,8 @@ def _shifted(node: exp.Expression) -> tuple[str, int] | None:
         case exp.Column():
             return node.name.lower(), 0
         case exp.Add() | exp.Sub():
-            column, length = _shifted(node.this), _length(node.expression)
+            column, length = _shifted(node.this), micros(node.expression)
             if column is None or length is None:
                 return None
             return column[0], column[1] + (length if isinstance(node, exp.Add) else -length)
     return None
-
-
-def _length(node: exp.Expression) -> int | None:
-    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
-        return None
-    unit = node.args.get("unit")
-    try:
-        return interval(f"{node.this.name} {unit.name if unit else ''}") // MICROSECOND
-    except ValueError:
-        return None
