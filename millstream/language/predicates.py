@@ -7,7 +7,6 @@ for one row gives NULL there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial, reduce
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ from millstream.language import coercion as c
 from millstream.language import decimals
 from millstream.language import predicate_functions as f
 from millstream.language import written_values as w
+from millstream.language.predicate_steps import ColumnOf, Constant, Step, Whole, applied
 from millstream.language.spark_dialect import SUFFIX
 from millstream.language.types import infer
 
@@ -56,7 +56,7 @@ def predicate(condition: exp.Expression, types: Mapping[str, SqlType]) -> Predic
     typed = condition.copy()
     infer(typed, types)
     builder = _Builder({id(copied): node for copied, node in zip(typed.walk(), condition.walk(), strict=True)})
-    return _Whole(builder.truth(typed))
+    return Whole(builder.truth(typed))
 
 
 class _Unsupported(ValueError):
@@ -65,64 +65,6 @@ class _Unsupported(ValueError):
     def __init__(self, node: exp.Expression) -> None:
         super().__init__(f"cannot evaluate {node.sql(dialect='spark')}")
         self.node = node
-
-
-# -- what a condition becomes: made of plain parts, so that it travels to Spark's workers ---------------------
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """A condition."""
-
-    step: _Step
-
-    def __call__(self, table: pa.Table) -> pa.Array:
-        said = self.step(table)
-        return pa.repeat(said, table.num_rows) if isinstance(said, pa.Scalar) else said
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """The same value for every row."""
-
-    value: pa.Scalar
-
-    def __call__(self, table: pa.Table) -> pa.Scalar:
-        return self.value
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column; without a type, as it comes."""
-
-    name: str
-    type: pa.DataType | None
-
-    def __call__(self, table: pa.Table) -> pa.Array:
-        column = table[self.name]
-        array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        return array if self.type is None or array.type == self.type else array.cast(self.type)
-
-
-@dataclass(frozen=True)
-class _Applied:
-    """A function of other steps, one of which at least is no constant."""
-
-    function: Callable[..., Any]
-    arguments: tuple[_Step, ...]
-
-    def __call__(self, table: pa.Table) -> pa.Array:
-        return self.function(*(argument(table) for argument in self.arguments))
-
-
-_Step = _Constant | _Column | _Applied
-
-
-def _applied(function: Callable[..., Any], *arguments: _Step) -> _Step:
-    constants = [a.value for a in arguments if isinstance(a, _Constant)]
-    if len(constants) < len(arguments):
-        return _Applied(function, arguments)
-    return _Constant(function(*(pa.repeat(value, 1) for value in constants))[0])
 
 
 # -- the way there -------------------------------------------------------------------------------------------
@@ -168,17 +110,17 @@ class _Builder:
         assert isinstance(found, exp.Expression)  # noqa: S101
         return _Unsupported(found)
 
-    def truth(self, node: exp.Expr) -> _Step:
+    def truth(self, node: exp.Expr) -> Step:
         """A part that must be true or false."""
         return self._as(node, c.BOOLEAN)
 
-    def _as(self, node: exp.Expr, type_: SqlType) -> _Step:
+    def _as(self, node: exp.Expr, type_: SqlType) -> Step:
         """A part in a type that it can be turned into without being asked to."""
         from_, target = _type(node), to_arrow(type_)
         if target is None:
             raise self._refusal(node)
         if c.is_null(from_):
-            return _Constant(pa.scalar(None, target))
+            return Constant(pa.scalar(None, target))
         literal = node.unnest()
         if c.is_string(from_) and (c.is_date(type_) or c.is_timestamp(type_)):
             return self._written_time(literal, type_)
@@ -187,9 +129,9 @@ class _Builder:
             return step
         if not _converts(from_, type_):
             raise self._refusal(node)
-        return _applied(partial(f.convert, type_=target), step)
+        return applied(partial(f.convert, type_=target), step)
 
-    def _step(self, node: exp.Expr) -> _Step:
+    def _step(self, node: exp.Expr) -> Step:
         """A part in its own type."""
         build = self._BUILD.get(type(node))
         if build is None or c.is_unknown(_type(node)):
@@ -198,41 +140,41 @@ class _Builder:
 
     # -- leaves ----------------------------------------------------------------------------------------------
 
-    def _column(self, node: exp.Expr) -> _Step:
+    def _column(self, node: exp.Expr) -> Step:
         type_ = to_arrow(_type(node))
         if type_ is None or node.args.get("table"):
             raise self._refusal(node)
-        return _Column(node.name, type_)
+        return ColumnOf(node.name, type_)
 
-    def _literal(self, node: exp.Expr) -> _Step:
-        return self._number(node, node.name) if not node.is_string else _Constant(pa.scalar(node.name, pa.string()))
+    def _literal(self, node: exp.Expr) -> Step:
+        return self._number(node, node.name) if not node.is_string else Constant(pa.scalar(node.name, pa.string()))
 
-    def _number(self, node: exp.Expr, text: str) -> _Step:
+    def _number(self, node: exp.Expr, text: str) -> Step:
         type_ = _type(node)
         if c.is_decimal(type_):
             if (decimals.digits(type_) or (0, 0))[0] > f.MOST_DIGITS:
                 raise self._refusal(node)
-            return _Constant(pa.scalar(Decimal(text), to_arrow(type_)))
+            return Constant(pa.scalar(Decimal(text), to_arrow(type_)))
         try:
-            return _Constant(pa.scalar(int(text) if c.is_integral(type_) else float(text), to_arrow(type_)))
+            return Constant(pa.scalar(int(text) if c.is_integral(type_) else float(text), to_arrow(type_)))
         except pa.ArrowInvalid:  # 200Y
             raise self._refusal(node) from None
 
-    def _boolean(self, node: exp.Expr) -> _Step:
-        return _Constant(pa.scalar(bool(node.this), pa.bool_()))
+    def _boolean(self, node: exp.Expr) -> Step:
+        return Constant(pa.scalar(bool(node.this), pa.bool_()))
 
-    def _null(self, node: exp.Expr) -> _Step:
-        return _Constant(pa.scalar(None, pa.bool_()))
+    def _null(self, node: exp.Expr) -> Step:
+        return Constant(pa.scalar(None, pa.bool_()))
 
-    def _inner(self, node: exp.Expr) -> _Step:
+    def _inner(self, node: exp.Expr) -> Step:
         return self._step(node.this)
 
     # -- comparisons and logic -------------------------------------------------------------------------------
 
-    def _comparison(self, node: exp.Expr) -> _Step:
+    def _comparison(self, node: exp.Expr) -> Step:
         return self._compared(node, _COMPARISONS[type(node)], node.this, node.expression)
 
-    def _compared(self, node: exp.Expr, function: Callable[..., Any], left: exp.Expr, right: exp.Expr) -> _Step:
+    def _compared(self, node: exp.Expr, function: Callable[..., Any], left: exp.Expr, right: exp.Expr) -> Step:
         type_ = _meeting(left, right)
         if type_ is None:
             raise self._refusal(node)
@@ -240,16 +182,16 @@ class _Builder:
             # Spark makes TRUE or FALSE of these even for NULL.
             if function in _ORDER and c.is_integral(_type(side)) and _is_beyond(other):
                 raise self._refusal(node)
-        return _applied(function, self._as(left, type_), self._as(right, type_))
+        return applied(function, self._as(left, type_), self._as(right, type_))
 
-    def _between(self, node: exp.Expr) -> _Step:
+    def _between(self, node: exp.Expr) -> Step:
         if node.args.get("symmetric"):
             raise self._refusal(node)
         low = self._compared(node, f.greater_equal, node.this, node.args["low"])
         high = self._compared(node, f.less_equal, node.this, node.args["high"])
-        return _applied(pc.and_kleene, low, high)
+        return applied(pc.and_kleene, low, high)
 
-    def _in(self, node: exp.Expr) -> _Step:
+    def _in(self, node: exp.Expr) -> Step:
         listed = node.expressions
         if not listed or any(node.args.get(key) for key in ("query", "unnest", "field")):
             raise self._refusal(node)
@@ -257,43 +199,43 @@ class _Builder:
         if type_ is None:
             raise self._refusal(node)
         value, *steps = (self._as(n, type_) for n in (node.this, *listed))
-        constants = [s.value for s in steps if isinstance(s, _Constant)]
+        constants = [s.value for s in steps if isinstance(s, Constant)]
         if len(constants) == len(steps) and type_.this not in (exp.DType.FLOAT, exp.DType.DOUBLE):
             wanted = pa.array([v.as_py() for v in constants if v.is_valid], to_arrow(type_))
-            return _applied(partial(f.among, wanted=wanted, with_null=len(wanted) < len(constants)), value)
-        return reduce(partial(_applied, pc.or_kleene), (_applied(f.equal, value, step) for step in steps))
+            return applied(partial(f.among, wanted=wanted, with_null=len(wanted) < len(constants)), value)
+        return reduce(partial(applied, pc.or_kleene), (applied(f.equal, value, step) for step in steps))
 
-    def _is(self, node: exp.Expr) -> _Step:
+    def _is(self, node: exp.Expr) -> Step:
         if isinstance(node.expression, exp.Null):
             inner = node.this.unnest()
             if isinstance(inner, exp.Column) and not inner.args.get("table"):
-                return _applied(pc.is_null, _Column(inner.name, None))
-            return _applied(pc.is_null, self._step(node.this))
+                return applied(pc.is_null, ColumnOf(inner.name, None))
+            return applied(pc.is_null, self._step(node.this))
         if isinstance(node.expression, exp.Boolean):
-            return _applied(f.is_true if node.expression.this else f.is_false, self.truth(node.this))
+            return applied(f.is_true if node.expression.this else f.is_false, self.truth(node.this))
         raise self._refusal(node)
 
-    def _not(self, node: exp.Expr) -> _Step:
-        return _applied(pc.invert, self.truth(node.this))
+    def _not(self, node: exp.Expr) -> Step:
+        return applied(pc.invert, self.truth(node.this))
 
-    def _and(self, node: exp.Expr) -> _Step:
-        return _applied(pc.and_kleene, self.truth(node.this), self.truth(node.expression))
+    def _and(self, node: exp.Expr) -> Step:
+        return applied(pc.and_kleene, self.truth(node.this), self.truth(node.expression))
 
-    def _or(self, node: exp.Expr) -> _Step:
-        return _applied(pc.or_kleene, self.truth(node.this), self.truth(node.expression))
+    def _or(self, node: exp.Expr) -> Step:
+        return applied(pc.or_kleene, self.truth(node.this), self.truth(node.expression))
 
-    def _case(self, node: exp.Expr) -> _Step:
+    def _case(self, node: exp.Expr) -> Step:
         type_, default = _type(node), node.args.get("default")
-        found = self._as(default, type_) if default else _Constant(pa.scalar(None, self._arrow(node)))
+        found = self._as(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
         for branch in reversed(node.args["ifs"]):
             when = self._compared(node, f.equal, node.this, branch.this) if node.this else self.truth(branch.this)
-            found = _applied(f.choose, when, self._as(branch.args["true"], type_), found)
+            found = applied(f.choose, when, self._as(branch.args["true"], type_), found)
         return found
 
-    def _if(self, node: exp.Expr) -> _Step:
+    def _if(self, node: exp.Expr) -> Step:
         type_, default = _type(node), node.args.get("false")
-        other = self._as(default, type_) if default else _Constant(pa.scalar(None, self._arrow(node)))
-        return _applied(f.choose, self.truth(node.this), self._as(node.args["true"], type_), other)
+        other = self._as(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
+        return applied(f.choose, self.truth(node.this), self._as(node.args["true"], type_), other)
 
     def _arrow(self, node: exp.Expr) -> pa.DataType:
         type_ = to_arrow(_type(node))
@@ -301,36 +243,36 @@ class _Builder:
             raise self._refusal(node)
         return type_
 
-    def _coalesce(self, node: exp.Expr) -> _Step:
+    def _coalesce(self, node: exp.Expr) -> Step:
         return self._first([node.this, *node.expressions], _type(node))
 
-    def _first(self, nodes: Sequence[exp.Expr], type_: SqlType) -> _Step:
-        return _applied(pc.coalesce, *(self._as(n, type_) for n in nodes))
+    def _first(self, nodes: Sequence[exp.Expr], type_: SqlType) -> Step:
+        return applied(pc.coalesce, *(self._as(n, type_) for n in nodes))
 
-    def _extreme(self, node: exp.Expr) -> _Step:
+    def _extreme(self, node: exp.Expr) -> Step:
         function = f.greatest if isinstance(node, exp.Greatest) else f.least
-        return reduce(partial(_applied, function), (self._as(n, _type(node)) for n in (node.this, *node.expressions)))
+        return reduce(partial(applied, function), (self._as(n, _type(node)) for n in (node.this, *node.expressions)))
 
     # -- numbers ---------------------------------------------------------------------------------------------
 
-    def _arithmetic(self, node: exp.Expr) -> _Step:
+    def _arithmetic(self, node: exp.Expr) -> Step:
         return self._computed(node, type(node), node.this, node.expression)
 
-    def _computed(self, node: exp.Expr, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> _Step:
+    def _computed(self, node: exp.Expr, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> Step:
         type_, sides = _type(node), (left, right)
         if c.is_date(type_) or c.is_timestamp(type_):
             return self._shifted(node)
         if not c.is_numeric(type_) or any(c.is_string(_type(n)) for n in sides):
             raise self._refusal(node)
         if not c.is_decimal(type_):
-            return _applied(_NUMBERS[operator], *(self._as(n, type_) for n in sides))
+            return applied(_NUMBERS[operator], *(self._as(n, type_) for n in sides))
         digits = [decimals.digits(_type(n)) for n in sides]
         steps = [self._as(n, decimals.decimal(*d)) for n, d in zip(sides, digits, strict=True) if d]
         if len(steps) < 2:
             raise self._refusal(node)
-        return _applied(partial(_DECIMALS[operator], type_=to_arrow(type_)), *steps)
+        return applied(partial(_DECIMALS[operator], type_=to_arrow(type_)), *steps)
 
-    def _shifted(self, node: exp.Expr) -> _Step:
+    def _shifted(self, node: exp.Expr) -> Step:
         """A date or a timestamp, and an interval."""
         time, length, sign = node.this, node.expression, -1 if isinstance(node, exp.Sub) else 1
         if isinstance(node, exp.Add) and c.is_interval(_type(time)):
@@ -339,9 +281,9 @@ class _Builder:
         if micros is None:
             raise self._refusal(node)
         by = sign * micros
-        return _applied(partial(f.shift, by=by // w.DAY if c.is_date(_type(node)) else by), self._as(time, _type(node)))
+        return applied(partial(f.shift, by=by // w.DAY if c.is_date(_type(node)) else by), self._as(time, _type(node)))
 
-    def _negative(self, node: exp.Expr) -> _Step:
+    def _negative(self, node: exp.Expr) -> Step:
         inner = node.this
         if isinstance(inner, exp.Literal) and not inner.is_string:
             return self._number(node, f"-{inner.name}")
@@ -352,21 +294,21 @@ class _Builder:
             raise self._refusal(node)
         # As in the text that Spark gets: the small types and numbers that are written out are not guarded.
         guarded = type_.this in (exp.DType.INT, exp.DType.BIGINT) and not inner.is_number
-        return _applied(f.negate if guarded else pc.negate, self._step(inner))
+        return applied(f.negate if guarded else pc.negate, self._step(inner))
 
-    def _cast(self, node: exp.Expr) -> _Step:
+    def _cast(self, node: exp.Expr) -> Step:
         from_, type_, inner = _type(node.this), _type(node), node.this.unnest()
         if SUFFIX in node.meta and isinstance(inner, exp.Literal):  # 2L, 1.5BD
             return self._number(node, inner.name)
         if c.is_string(from_) and not c.is_string(type_):
             return self._written_time(inner, type_)
         if c.is_null(from_):
-            return _Constant(pa.scalar(None, self._arrow(node)))
+            return Constant(pa.scalar(None, self._arrow(node)))
         return self._as(node.this, type_)
 
     # -- texts and times -------------------------------------------------------------------------------------
 
-    def _written_time(self, node: exp.Expr, type_: SqlType) -> _Step:
+    def _written_time(self, node: exp.Expr, type_: SqlType) -> Step:
         value = None
         if isinstance(node, exp.Literal) and node.is_string:
             if c.is_date(type_):
@@ -375,49 +317,49 @@ class _Builder:
                 value = w.timestamp(node.name, zoned=type_.this is not exp.DType.TIMESTAMPNTZ)
         if value is None:
             raise self._refusal(node)
-        return _Constant(pa.scalar(value, to_arrow(type_)))
+        return Constant(pa.scalar(value, to_arrow(type_)))
 
-    def _like(self, node: exp.Expr) -> _Step:
+    def _like(self, node: exp.Expr) -> Step:
         return self._like_with(node, "\\")
 
-    def _escape(self, node: exp.Expr) -> _Step:
+    def _escape(self, node: exp.Expr) -> Step:
         escape = node.expression
         if not isinstance(node.this, exp.Like) or not escape.is_string or len(escape.name) != 1:
             raise self._refusal(node)
         return self._like_with(node.this, escape.name)
 
-    def _like_with(self, node: exp.Expr, escape: str) -> _Step:
+    def _like_with(self, node: exp.Expr, escape: str) -> Step:
         pattern = node.expression.unnest()
         regex = w.like_regex(pattern.name, escape) if isinstance(pattern, exp.Literal) and pattern.is_string else None
         if regex is None:
             raise self._refusal(node)
-        found = _applied(partial(f.matches, pattern=regex), self._text(node.this))
-        return _applied(pc.invert, found) if node.args.get("negate") else found
+        found = applied(partial(f.matches, pattern=regex), self._text(node.this))
+        return applied(pc.invert, found) if node.args.get("negate") else found
 
-    def _text(self, node: exp.Expr) -> _Step:
+    def _text(self, node: exp.Expr) -> Step:
         """A part that must be a text, or can be read as one."""
         return self._as(node, c.STRING)
 
-    def _pipe(self, node: exp.Expr) -> _Step:
-        return _applied(f.concat, self._text(node.this), self._text(node.expression))
+    def _pipe(self, node: exp.Expr) -> Step:
+        return applied(f.concat, self._text(node.this), self._text(node.expression))
 
-    def _substring(self, node: exp.Expr) -> _Step:
+    def _substring(self, node: exp.Expr) -> Step:
         start, count = (node.args.get(key) for key in ("start", "length"))
         places = [None if n is None else w.whole_number(n) for n in (start, count)]
         if not c.is_string(_type(node.this)) or places[0] is None or (count is not None and places[1] is None):
             raise self._refusal(node)
-        return _applied(partial(f.substring, start=places[0], count=places[1]), self._step(node.this))
+        return applied(partial(f.substring, start=places[0], count=places[1]), self._step(node.this))
 
-    def _call(self, node: exp.Expr) -> _Step:
+    def _call(self, node: exp.Expr) -> Step:
         name, given = node.name.lower(), node.expressions
         type_ = _type(node)
         match name, len(given):
             case ("lower" | "upper" | "length", 1) if c.is_string(_type(given[0])):
-                return _applied(_TEXTS[name], self._step(given[0]))
+                return applied(_TEXTS[name], self._step(given[0]))
             case ("concat", _) if given and c.is_string(type_):
-                return reduce(partial(_applied, f.concat), map(self._text, given))
+                return reduce(partial(applied, f.concat), map(self._text, given))
             case ("abs", 1) if _has_negative(_type(given[0])):
-                return _applied(pc.abs, self._step(given[0]))
+                return applied(pc.abs, self._step(given[0]))
             case ("positive", 1) if c.is_numeric(_type(given[0])):
                 return self._step(given[0])
             case ("nvl" | "ifnull", 2):
@@ -426,7 +368,7 @@ class _Builder:
                 return self._computed(node, exp.Mod, *given)
         raise self._refusal(node)
 
-    _BUILD: ClassVar[dict[type[exp.Expr], Callable[[_Builder, exp.Expr], _Step]]] = {
+    _BUILD: ClassVar[dict[type[exp.Expr], Callable[[_Builder, exp.Expr], Step]]] = {
         exp.Column: _column,
         exp.Literal: _literal,
         exp.Boolean: _boolean,
