@@ -78,7 +78,7 @@ class Catalog:
         """Who would miss it: derived streams and queries that read a relation, queries that feed a sink."""
         name = definition.name.lower()
         if isinstance(definition, Sink):
-            return tuple(q.name for q in self._queries.values() if q.sink and q.sink.lower() == name)
+            return tuple(q.name for q in self._queries.values() if name in (s.lower() for s in q.sinks))
         if isinstance(definition, UserAggregate | PythonAggregate):
             return ()
         readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())

@@ -299,13 +299,31 @@ class Sink:
 
 
 @dataclass(frozen=True)
+class Output:
+    """One of the sinks that a query feeds with what it has read, and what it gets: columns, and a condition."""
+
+    sink: str
+    items: tuple[Item, ...]
+    where: exp.Expression | None
+
+
+@dataclass(frozen=True)
 class Query:
-    """A persistent query: a name, a SELECT, and the sink it feeds (None: its results are kept to be read)."""
+    """A persistent query: a name, a SELECT, and the sink it feeds (None: its results are kept to be read).
+
+    One that splits what it reads has several `outputs`, and the SELECT and the sink are those of the first.
+    """
 
     name: str
     select: Select
     sink: str | None
     text: str
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """All sinks that it feeds."""
+        return tuple(o.sink for o in self.outputs) or ((self.sink,) if self.sink else ())
 
 
 @dataclass(frozen=True)

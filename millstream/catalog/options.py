@@ -48,6 +48,18 @@ def count(text: str) -> int:
     return int(text)
 
 
+def column_names(text: str) -> tuple[str, ...]:
+    """Read the names of columns.
+
+    >>> column_names("dt, hm")
+    ('dt', 'hm')
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if "" in names or len({name.lower() for name in names}) < len(names):
+        raise ValueError("names of columns, as 'dt, hm', each of them once")
+    return names
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Read one of several words."""
 
@@ -68,7 +80,10 @@ _BATCH = {
     "max_files_per_batch": Option(count, None, "how many new files one micro-batch takes at the most"),
     "max_bytes_per_batch": Option(count, 512 * 1024 * 1024, "how many bytes one micro-batch takes at the most"),
 }
-_MODE = {"mode": Option(one_of("append", "overwrite"), "append", "whether a new query keeps what the sink holds")}
+_FILES = {
+    "mode": Option(one_of("append", "overwrite"), "append", "whether a new query keeps what the sink holds"),
+    "partition_by": Option(column_names, (), "the columns whose values name the folders that rows lie in"),
+}
 
 SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
     "csv": {
@@ -92,9 +107,9 @@ SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
 }
 
 SINK_OPTIONS: Mapping[str, Mapping[str, Option]] = {
-    "csv": {**_CSV_TEXT, **_MODE},
-    "json": _MODE,
-    "parquet": _MODE,
+    "csv": {**_CSV_TEXT, **_FILES},
+    "json": _FILES,
+    "parquet": _FILES,
     "console": {},
     "memory": {},
     "noop": {},

@@ -10,6 +10,23 @@ from millstream.catalog.intervals import interval, spoken
 from millstream.catalog.options import Option, count
 from millstream.errors import SettingError
 
+AUTO = "auto"
+MOST_BUCKETS = 1000
+
+
+def bucket_count(text: str) -> int | None:
+    """Read a number of buckets; None if it is to be chosen.
+
+    >>> bucket_count("auto"), bucket_count("4")
+    (None, 4)
+    """
+    if text.lower() == AUTO:
+        return None
+    if not text.isdigit() or not 1 <= int(text) <= MOST_BUCKETS:
+        raise ValueError(f"auto, or a whole number from 1 to {MOST_BUCKETS}")
+    return int(text)
+
+
 SETTINGS = {
     "trigger_interval": Option(
         interval, timedelta(0), "how long a query started from now on waits between two micro-batches"
@@ -23,6 +40,11 @@ SETTINGS = {
         heartbeats,
         Heartbeats(),
         "when silent streams are given time stamps in queries started from now on: on demand, none, or every so often",
+    ),
+    "buckets": Option(
+        bucket_count,
+        None,
+        "in how many parts by key a query started from now on does its work: auto (one for each core), or so many",
     ),
 }
 
@@ -55,10 +77,17 @@ class Settings:
         return cast("Heartbeats", self._values["heartbeats"])
 
     @property
+    def buckets(self) -> int | None:
+        """The number of buckets; None if it is to be chosen."""
+        return cast("int | None", self._values["buckets"])
+
+    @property
     def results_kept(self) -> int:
         """How many result rows a query keeps."""
         return cast("int", self._values["results_kept"])
 
 
 def _written(value: object) -> str:
+    if value is None:
+        return AUTO
     return spoken(value) if isinstance(value, timedelta) else str(value)

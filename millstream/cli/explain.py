@@ -46,7 +46,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
 def script_plans(text: str) -> dict[str, tuple[str, str]]:
     """Every query and derived stream of a script, with its text and its plan."""
-    from millstream.catalog.definitions import DerivedStream, Select
+    from millstream.catalog.definitions import DerivedStream, Query, Select
     from millstream.language.bind import Define, Plan, Rows, Start, bind
     from millstream.language.parser import statements
     from millstream.language.trial import pretend
@@ -57,17 +57,17 @@ def script_plans(text: str) -> dict[str, tuple[str, str]]:
     catalog = Catalog()
     plans: dict[str, tuple[str, str]] = {}
 
-    def add(name: str, written: str, select: Select) -> None:
-        plans[name] = (" ".join(written.split()), explain_plan(apply_passes(build(select), catalog)))
+    def add(name: str, written: str, asked: Select | Query) -> None:
+        plans[name] = (" ".join(written.split()), explain_plan(apply_passes(build(asked), catalog)))
 
     for number, statement in enumerate(statements(text), 1):
         bound = bind(statement, catalog)
         pretend(bound, catalog)
         match bound:
             case Start(query=query):
-                add(query.name, query.text, query.select)
+                add(query.name, query.text, query)
             case Define(definition=DerivedStream() as derived):
                 add(derived.name, derived.text, derived.select)
-            case Rows(select=select) | Plan(select=select):
-                add(f"statement {number}", statement.own_text, select)
+            case Rows(select=asked) | Plan(asked=asked):
+                add(f"statement {number}", statement.own_text, asked)
     return plans

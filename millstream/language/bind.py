@@ -26,6 +26,7 @@ from millstream.language.aggregate_statements import CreateAggregate, CreatePyth
 from millstream.language.bind_aggregate import bind_aggregate
 from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
 from millstream.language.bind_python_class import bind_python_class
+from millstream.language.bind_split import bind_split
 from millstream.language.binder import bind_query
 from millstream.language.statements import (
     CreateQuery,
@@ -42,6 +43,7 @@ from millstream.language.statements import (
     SelectRows,
     SetValue,
     Show,
+    SplitInto,
     Statement,
     WhyNot,
 )
@@ -85,9 +87,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Plan:
-    """Show how a SELECT would run."""
+    """Show how a SELECT or a query would run."""
 
-    select: Select
+    asked: Select | Query
 
 
 @dataclass(frozen=True)
@@ -205,23 +207,34 @@ def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
 @bind.register
 def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
-    sink = catalog.sink(statement.sink.text)
-    if sink is None:
-        known = [s.name for s in catalog.all(Sink)]
-        hint = suggest(statement.sink.text, known)
-        if catalog.relation(statement.sink.text):
-            hint = f"{statement.sink} is not a sink; create one: CREATE SINK {statement.sink}_out TO 'csv:out'"
-        elif not hint.startswith("did you"):
-            hint = f"create it first: CREATE SINK {statement.sink} TO 'csv:out/{statement.sink}'"
-        raise UnknownName(
-            f"no sink '{statement.sink}'",
-            statement.text,
-            statement.sink.span,
-            clause="INSERT INTO",
-            hint=hint,
-        )
+    sink = _sink(statement.sink, statement, catalog)
     _check_unbounded(select, statement, statement.sink, "INSERT INTO")
     return Start(Query(_free_query_name(sink.name, catalog), select, sink.name, statement.own_text))
+
+
+@bind.register
+def _split_into(statement: SplitInto, catalog: Catalog) -> Bound:
+    outputs = [
+        (name, _sink(name, statement, catalog), bind_query(select, catalog, statement.text))
+        for name, select in statement.outputs
+    ]
+    (first, sink, select), *_ = outputs
+    _check_unbounded(select, statement, first, "INSERT INTO")
+    split = bind_split(outputs, statement.text)
+    return Start(Query(_free_query_name(sink.name, catalog), select, sink.name, statement.own_text, split))
+
+
+def _sink(name: Name, statement: Statement, catalog: Catalog) -> Sink:
+    sink = catalog.sink(name.text)
+    if sink is None:
+        known = [s.name for s in catalog.all(Sink)]
+        hint = suggest(name.text, known)
+        if catalog.relation(name.text):
+            hint = f"{name} is not a sink; create one: CREATE SINK {name}_out TO 'csv:out'"
+        elif not hint.startswith("did you"):
+            hint = f"create it first: CREATE SINK {name} TO 'csv:out/{name}'"
+        raise UnknownName(f"no sink '{name}'", statement.text, name.span, clause="INSERT INTO", hint=hint)
+    return sink
 
 
 @bind.register
@@ -236,7 +249,7 @@ def _explain(statement: Explain, catalog: Catalog) -> Bound:
     name = statement.name or Name("", statement.span)
     found = catalog.query(name.text) or catalog.relation(name.text)
     if isinstance(found, Query | DerivedStream):
-        return Plan(found.select)
+        return Plan(found if isinstance(found, Query) else found.select)
     known = [q.name for q in catalog.all(Query)] + [d.name for d in catalog.all(DerivedStream)]
     raise UnknownName(
         f"no query or derived stream '{name}'",

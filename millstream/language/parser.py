@@ -12,6 +12,7 @@ from millstream.language import dialect
 from millstream.language.cursor import Cursor, tokens_span
 from millstream.language.parse_aggregate import create_aggregate, explain_aggregate
 from millstream.language.parse_parts import read_names, read_options, read_place, read_query, read_schema
+from millstream.language.parse_split import split_into
 from millstream.language.statements import (
     CreateQuery,
     CreateSink,
@@ -315,6 +316,7 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] =
     (("CREATE", "WINDOW"), create_aggregate),
     (("CREATE", "ALGEBRAIC"), create_aggregate),
     (("INSERT", "INTO"), _insert_into),
+    (("FROM",), split_into),
     (("SELECT",), _select),
     (("WITH",), _select),
     (("(",), _select),

@@ -118,6 +118,16 @@ class InsertInto(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SplitInto(Statement):
+    """FROM stream INSERT INTO a SELECT ... INSERT INTO b SELECT ...: one reading that feeds several sinks.
+
+    Each SELECT has the FROM that all of them share.
+    """
+
+    outputs: tuple[tuple[Name, exp.Query], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelectRows(Statement):
     """SELECT ...: rows to whoever asked."""
 

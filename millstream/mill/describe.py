@@ -56,7 +56,8 @@ def headline(title: str, definition: Definition) -> str:
         case Sink():
             return f"sink {title}, to {definition.address}"
         case Query():
-            return f"query {title}, into {definition.sink or 'its own results'}: {' '.join(definition.text.split())}"
+            into = " and ".join(definition.sinks) or "its own results"
+            return f"query {title}, into {into}: {' '.join(definition.text.split())}"
         case UserAggregate() | PythonAggregate():
             return f"{kind_of(definition)} {title} : {definition.result}, {_aggregate(definition)}"
 

@@ -56,10 +56,12 @@ from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
 from millstream.mill.why_not import why_not
 from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
+from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
 from millstream.plan.trace import holds_back, steps
+from millstream.spark.buckets import task_count
 from millstream.spark.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.host import Host
 from millstream.spark.lowering import lower
@@ -182,9 +184,9 @@ class Mill:
                 self._progress = ProgressListener(self._spark)
             return self._spark
 
-    def explain(self, select: Select) -> str:
-        """How a SELECT would run."""
-        return explain(self._plan(select, self.catalog))
+    def explain(self, asked: Select | Query) -> str:
+        """How a SELECT or a query would run."""
+        return explain(self._plan(asked, self.catalog))
 
     def wait(self) -> None:
         """Wait for all queries to end; the failures of all of them are raised together."""
@@ -269,12 +271,12 @@ class Mill:
 
     @_do.register
     def _explain(self, bound: Plan) -> Answer:
-        return Answer("plan", text=self.explain(bound.select))
+        return Answer("plan", text=self.explain(bound.asked))
 
     @_do.register
     def _reasons(self, bound: Reasons) -> Answer:
         running = self.query(bound.query.name)
-        reasons = why_not(running.name, self._plan(bound.query.select, self.catalog), running.counts)
+        reasons = why_not(running.name, self._plan(bound.query, self.catalog), running.counts)
         return Answer("reasons", text=reasons)
 
     @_do.register
@@ -313,8 +315,8 @@ class Mill:
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def _plan(self, select: Select, catalog: Catalog) -> Node:
-        return apply_passes(build(select), catalog)
+    def _plan(self, asked: Select | Query, catalog: Catalog) -> Node:
+        return apply_passes(build(asked), catalog)
 
     def _host(self) -> Host:
         ship_classes(self.catalog)
@@ -327,17 +329,20 @@ class Mill:
             raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
 
     def _run(self, query: Query) -> RunningQuery:
-        plan = self._plan(query.select, self.catalog)
-        sink = (self.catalog.sink(query.sink) if query.sink else None) or KEPT
-        self._check_single_writer(sink, query)
+        plan = self._plan(query, self.catalog)
+        sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
+        for sink in sinks:
+            self._check_single_writer(sink, query)
         shape = shape_of(plan)
         place = self.home.query_place(query, sources_of(plan), shape)
-        host = replace(self._host(), place=place if shape else None)
+        host = self._host()
+        buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
+        host = replace(host, place=place if shape else None, buckets=buckets)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)
             schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
-            results = Results(schema, self.settings.results_kept) if sink.address.kind == "memory" else None
+            results = Results(schema, self.settings.results_kept) if sinks[0].address.kind == "memory" else None
             label = f"{self._id}.{query.name}.{next(self._runs)}"
             counts = self._progress.follow(label)
 
@@ -350,7 +355,7 @@ class Mill:
             handle = start(
                 host,
                 frame,
-                sink,
+                sinks,
                 place,
                 deliver,
                 counts,

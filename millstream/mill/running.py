@@ -102,7 +102,7 @@ class RunningQuery:
     def _kept(self) -> Results:
         if self._results is None:
             raise RunError(
-                f"query {self.name} feeds the sink {self.definition.sink} and keeps no rows\n"
+                f"query {self.name} feeds {' and '.join(self.definition.sinks)} and keeps no rows\n"
                 "help: read the sink, or use CREATE QUERY name AS SELECT ..."
             )
         return self._results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Meeting, Select, TableJoined, United, WindowJoined
+from millstream.catalog.definitions import Meeting, Query, Select, TableJoined, United, WindowJoined
 from millstream.plan.algebra import (
     AssignWindows,
     Distinct,
@@ -18,10 +18,18 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.split import Split
 
 
-def build(select: Select) -> Node:
-    """The plan that a SELECT asks for, in the order in which SQL reads its clauses."""
+def build(asked: Select | Query) -> Node:
+    """The plan of a SELECT, or of a query that may split what it reads."""
+    if isinstance(asked, Select):
+        return _select(asked)
+    return Split(_source(asked.select), asked.outputs) if asked.outputs else _select(asked.select)
+
+
+def _select(select: Select) -> Node:
+    """Clause by clause, in the order in which SQL reads them."""
     plan = _source(select)
     if select.assigned is not None:
         plan = AssignWindows(plan, select.assigned.window, select.assigned.time)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from pyspark.sql import SparkSession
@@ -9,22 +12,42 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.spark.host import Host
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+_STARTING = threading.Lock()
+
 
 def bucket_ids(host: Host) -> tuple[int, ...]:
     """The buckets of a query. They are chosen once: a key must find its state again, also on a larger machine."""
     if host.place is None:
-        return even_bucket_ids(host.spark)
+        return even_bucket_ids(host.spark, task_count(host.spark))
     known = host.place.load("buckets")
     if not known:
-        known = {str(number): bucket for number, bucket in enumerate(even_bucket_ids(host.spark))}
+        buckets = even_bucket_ids(host.spark, host.buckets or task_count(host.spark))
+        known = {str(number): bucket for number, bucket in enumerate(buckets)}
         host.place.save("buckets", known)
     return tuple(known[str(number)] for number in range(len(known)))
 
 
+def task_count(spark: SparkSession) -> int:
+    """How many tasks a stage has, unless a query says otherwise."""
+    return int(str(spark.conf.get(PARTITIONS)))
+
+
+@contextmanager
+def tasks_for(host: Host) -> Iterator[None]:
+    """A query that is started meanwhile has one task for each of its buckets: Spark notes the number at its start."""
+    with _STARTING:
+        before = str(task_count(host.spark))
+        host.spark.conf.set(PARTITIONS, str(len(bucket_ids(host))))
+        try:
+            yield
+        finally:
+            host.spark.conf.set(PARTITIONS, before)
+
+
 @cache
-def even_bucket_ids(spark: SparkSession) -> tuple[int, ...]:
+def even_bucket_ids(spark: SparkSession, partitions: int) -> tuple[int, ...]:
     """As many bucket ids as there are shuffle partitions, each of which Spark's hash sends to another partition."""
-    partitions = int(str(spark.conf.get("spark.sql.shuffle.partitions")))
     rows = (
         spark.range(64 * partitions)
         .select("id", F.expr(f"pmod(hash(cast(id AS INT)), {partitions})").alias("p"))

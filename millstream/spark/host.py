@@ -16,13 +16,14 @@ from millstream.spark.sinks.place import QueryPlace
 class Host:
     """A session, the folder that relative addresses start from, and where streams from the network are logged.
 
-    `place` is where the query that is being lowered keeps its state, if it has any.
+    `place` is where the query that is being lowered keeps its state, if it has any, and `buckets` in how many parts.
     """
 
     spark: SparkSession
     base: Path
     log_of: Callable[[str], Path]
     place: QueryPlace | None = None
+    buckets: int | None = None
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

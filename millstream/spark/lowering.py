@@ -28,6 +28,7 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.split import Split
 from millstream.plan.trace import parts
 from millstream.spark import arrivals, mark_rows
 from millstream.spark.assign_windows import assign_windows
@@ -36,6 +37,7 @@ from millstream.spark.host import Host
 from millstream.spark.join_lowering import lower_join, lower_table_join
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
+from millstream.spark.sinks.split import SHARE
 from millstream.spark.sources import open_stream, open_table
 from millstream.spark.unnest import nested
 from millstream.spark.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
@@ -90,6 +92,17 @@ def _project(node: Project, host: Host, marked: bool = False) -> DataFrame:
     columns = [F.expr(spark_text(i.expression)).alias(i.name) for i in node.items]
     frame = lower(node.below, host, marked)
     return frame.select(*columns, *[c for c in HIDDEN if c in frame.columns])
+
+
+@lower.register
+def _split(node: Split, host: Host, marked: bool = False) -> DataFrame:
+    shares = []
+    for number, output in enumerate(node.outputs):
+        row = F.struct(*[F.expr(spark_text(i.expression)).alias(i.name) for i in output.items])
+        if output.where is not None:
+            row = F.when(F.expr(spark_text(output.where)), row)
+        shares.append(row.alias(f"{SHARE}{number}"))
+    return lower(node.below, host).select(*shares)
 
 
 @lower.register

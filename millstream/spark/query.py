@@ -12,11 +12,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.catalog.definitions import Sink
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.spark.bounded_run import BoundedRun, Handle
+from millstream.spark.buckets import tasks_for
 from millstream.spark.changing_tables import follow_tables
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
 from millstream.spark.silence import Quiet, listen
-from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sink
+from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sinks
 from millstream.spark.ticker import tell_time
 
 
@@ -37,7 +38,7 @@ class Clocks:
 def start(
     host: Host,
     frame: DataFrame,
-    sink: Sink,
+    sinks: Sequence[Sink],
     place: QueryPlace,
     deliver: Deliver,
     counts: Counts,
@@ -48,10 +49,13 @@ def start(
     clocks: Clocks,
 ) -> Handle:
     """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
-    target = open_sink(host, sink, place, deliver)
-    if once and host.place is not None and clocks.ends:
-        return BoundedRun(_begin(frame, target, place, counts, name, timedelta(0)), place.control)
-    query = _begin(frame, target, place, counts, name, None if once else trigger)
+    target = open_sinks(host, sinks, place, deliver)
+    told = once and host.place is not None and clocks.ends
+    pause = timedelta(0) if told else None if once else trigger
+    with tasks_for(host):
+        query = _begin(frame, target, place, counts, name, pause)
+    if told:
+        return BoundedRun(query, place.control)
     if not once:
         follow_tables(frame, query)
     if host.place is not None:  # there is a stage that can be told

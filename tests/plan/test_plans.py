@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.language.bind import Rows, bind
+from millstream.language.bind import Rows, Start, bind
 from millstream.language.parser import parse
 from millstream.plan.build import build
 from millstream.plan.explain import explain
@@ -16,6 +16,8 @@ from tests.language.auctions import catalog
 def plan(text: str) -> str:
     made = catalog()
     bound = bind(parse(text)[0], made)
+    if isinstance(bound, Start):
+        return explain(apply_passes(build(bound.query), made))
     assert isinstance(bound, Rows)
     tree = explain(apply_passes(build(bound.select), made))
     return f"{tree}\ngives {bound.select.schema}" + (f"; time stamp {bound.select.time}" if bound.select.time else "")

@@ -12,6 +12,7 @@ from millstream.catalog.definitions import Item
 from millstream.language import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
 from millstream.plan.several import TableJoin, Union, WindowJoin
+from millstream.plan.split import Split
 
 Names = frozenset[str]
 
@@ -28,6 +29,10 @@ def _pruned(node: Node, read: Names | None) -> Node:
             # A row without columns is still a row: one is kept.
             kept = tuple(i for i in node.items if read is None or i.name in read or _makes_rows(i)) or node.items[:1]
             return Project(_pruned(node.below, _columns(i.expression for i in kept)), kept)
+        case Split(outputs=outputs):
+            items = [item.expression for output in outputs for item in output.items]
+            conditions = [output.where for output in outputs if output.where is not None]
+            return node.over([_pruned(node.below, _columns([*items, *conditions]))])
         case Filter():
             return node.over([_pruned(node.below, _more(read, node.predicate))])
         case Derived():

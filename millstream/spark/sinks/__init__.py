@@ -1,30 +1,18 @@
-"""Sinks: one file per way of keeping rows. A sink is given whole micro-batches, and some of them twice."""
+"""Sinks: one file per way of keeping rows."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from pyspark.sql import DataFrame
+from collections.abc import Sequence
 
 from millstream.catalog.definitions import Sink
 from millstream.catalog.options import SINK_OPTIONS, read_options
 from millstream.spark.host import Host
+from millstream.spark.sinks.batch_sink import BatchSink
 from millstream.spark.sinks.folder import FolderSink
 from millstream.spark.sinks.place import QueryPlace
 from millstream.spark.sinks.rows import Deliver, RowsSink
 from millstream.spark.sinks.single_file import SingleFileSink, is_single_file
-
-
-class BatchSink(Protocol):
-    """Takes micro-batches. After a crash the last one comes again under the same number, and must count once."""
-
-    def readied(self, frame: DataFrame) -> DataFrame:
-        """The rows of the whole query as the sink can hold them: once here, not anew in each micro-batch."""
-        ...
-
-    def write(self, frame: DataFrame, batch: int) -> int:
-        """Keep a micro-batch of readied rows and say how many it had."""
-        ...
+from millstream.spark.sinks.split import SplitSink
 
 
 def open_sink(host: Host, sink: Sink, place: QueryPlace, deliver: Deliver) -> BatchSink | None:
@@ -41,4 +29,12 @@ def open_sink(host: Host, sink: Sink, place: QueryPlace, deliver: Deliver) -> Ba
     return FolderSink(host.spark, path, kind, options, place)
 
 
-__all__ = ["BatchSink", "Deliver", "QueryPlace", "RowsSink", "open_sink"]
+def open_sinks(host: Host, sinks: Sequence[Sink], place: QueryPlace, deliver: Deliver) -> BatchSink | None:
+    """The sinks of a query as one; several have a place each, so that they do not overwrite each other's records."""
+    if len(sinks) == 1:
+        return open_sink(host, sinks[0], place, deliver)
+    places = (place.of_output(number) for number in range(len(sinks)))
+    return SplitSink([open_sink(host, sink, own, deliver) for sink, own in zip(sinks, places, strict=True)])
+
+
+__all__ = ["BatchSink", "Deliver", "QueryPlace", "RowsSink", "open_sink", "open_sinks"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections.abc import Iterable
+from typing import cast
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.spark.files import Files
+from millstream.errors import RunError, suggest
+from millstream.spark.files import Files, is_hidden
 from millstream.spark.sinks.place import QueryPlace
 from millstream.spark.sinks.text import as_text, writer_options
 
@@ -18,6 +22,7 @@ class FolderSink:
     """Each row exactly once, across crashes: a batch that comes again replaces its own files.
 
     Spark's file sink gives that only to readers of its `_spark_metadata`; others see the leavings of killed tasks.
+    With `partition_by` there are folders in it, named after values, as `dt=2026-01-31/hm=12%3A05`.
     """
 
     def __init__(
@@ -29,15 +34,18 @@ class FolderSink:
         self._options = writer_options(kind, options)
         self._files = Files(spark, path)
         self._files.make_folder(path)
+        self._partitions = cast("tuple[str, ...]", options["partition_by"])
+        self._begun = False
         for left in self._files.folders(f"{path}/{STAGING}"):
             if left.startswith(self._mark):
                 self._files.remove(f"{path}/{STAGING}/{left}")
         if place.fresh and options["mode"] == "overwrite":
-            for name in self._data_files():
+            for name in (*self._data_files(), *self._partition_folders()):
                 self._files.remove(f"{path}/{name}")
 
     def readied(self, frame: DataFrame) -> DataFrame:
         """Text where the format knows nothing else."""
+        self._partitions = resolved(self._partitions, frame.columns)
         return as_text(frame, self._kind)
 
     def write(self, frame: DataFrame, batch: int) -> int:
@@ -46,21 +54,51 @@ class FolderSink:
         staging = f"{self._path}/{STAGING}/{prefix}-{uuid.uuid4().hex[:8]}"
         counted = Observation()
         rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
-        rows.write.options(**self._options).format(self._kind).save(staging)
+        rows.write.options(**self._options).format(self._kind).partitionBy(*self._partitions).save(staging)
         written = int(counted.get["rows"])
-        for name in self._data_files():
-            if name.startswith(prefix):
-                self._files.remove(f"{self._path}/{name}")
+        self._remove_earlier_try(prefix)
         # An empty batch leaves no file, but the first one does: readers then find the header and the types.
         if written or not self._data_files():
-            parts = [n for n in self._files.names(staging) if not n.startswith((".", "_"))]
-            for number, name in enumerate(parts):
-                suffix = name[name.index(".") :]
-                self._files.move(f"{staging}/{name}", f"{self._path}/{prefix}-{number:05d}{suffix}")
+            for number, name in enumerate(self._files.below(staging)):
+                self._put(f"{staging}/{name}", name.rpartition("/")[0], f"{prefix}-{number:05d}")
         self._files.remove(staging)
         if not self._files.folders(f"{self._path}/{STAGING}"):
             self._files.remove(f"{self._path}/{STAGING}")
         return written
 
+    def _remove_earlier_try(self, prefix: str) -> None:
+        """Only the first batch of a run can have come before. Its files may lie in any folder, if options changed."""
+        if not self._begun:
+            for name in self._files.below(self._path):
+                if name.rpartition("/")[2].startswith(prefix):
+                    self._files.remove(f"{self._path}/{name}")
+        self._begun = True
+
+    def _put(self, file: str, folder: str, name: str) -> None:
+        """Rename a file into place, into the same folder as it is in aside, and keep its ending."""
+        into = f"{self._path}/{folder}" if folder else self._path
+        if folder:
+            self._files.make_folder(into)
+        ending = re.search(r"(?:\.c\d+)?(\.[^/]*)$", file)
+        self._files.move(file, f"{into}/{name}{ending[1] if ending else ''}")
+
     def _data_files(self) -> list[str]:
-        return [n for n in self._files.names(self._path) if not n.startswith((".", "_"))]
+        return [n for n in self._files.names(self._path) if not is_hidden(n)]
+
+    def _partition_folders(self) -> list[str]:
+        starts = tuple(f"{column.lower()}=" for column in self._partitions[:1])
+        return [n for n in self._files.folders(self._path) if n.lower().startswith(starts)]
+
+
+def resolved(names: Iterable[str], columns: list[str]) -> tuple[str, ...]:
+    """The columns of these names, in any case, that rows are parted by; at least one column must be left."""
+    by_name = {column.lower(): column for column in columns}
+    for name in names:
+        if name.lower() not in by_name:
+            raise RunError(f"partition_by: the query has no column '{name}'\nhelp: {suggest(name, columns)}")
+        if is_hidden(name):
+            raise RunError(f"partition_by: readers pass over folders such as '{name}=1'\nhelp: rename it with AS")
+    found = tuple(by_name[name.lower()] for name in names)
+    if len(found) == len(columns):
+        raise RunError("partition_by: no column is left for the files\nhelp: select another one beside these")
+    return found

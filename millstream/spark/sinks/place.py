@@ -25,6 +25,12 @@ class QueryPlace:
         """The folder of marks that are sent to the query."""
         return self.folder / "control"
 
+    def of_output(self, number: int) -> QueryPlace:
+        """A place for one of several sinks: its records lie apart, and what it writes has a mark of its own."""
+        folder = self.folder / "outputs" / f"{number:02d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return QueryPlace(folder, f"{self.id}{number:02d}", self.fresh)
+
     def load(self, name: str) -> dict[str, int]:
         """A small record kept earlier, empty if there is none."""
         file = self.folder / f"{name}.json"

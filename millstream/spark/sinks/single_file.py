@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.errors import RunError
 from millstream.spark.paths import is_local
 from millstream.spark.sinks.place import QueryPlace
 from millstream.spark.sinks.text import as_text, writer_options
@@ -29,6 +30,8 @@ class SingleFileSink:
     def __init__(
         self, spark: SparkSession, path: str, kind: str, options: dict[str, object], place: QueryPlace
     ) -> None:
+        if options["partition_by"]:
+            raise RunError(f"partition_by: {path} is a single file\nhelp: use a folder, as 'csv:out/result'")
         self._path = Path(path.removeprefix("file:"))
         self._kind = kind
         self._header = kind == "csv" and bool(options["header"])

@@ -1,0 +1,1 @@
+"""An auction house: the NEXMark benchmark."""

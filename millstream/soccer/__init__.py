@@ -1,0 +1,1 @@
+"""A soccer match with sensors in the shoes and in the ball: the DEBS 2013 Grand Challenge."""

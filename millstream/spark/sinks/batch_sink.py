@@ -1,0 +1,19 @@
+"""What every sink can do. A sink is given whole micro-batches, and some of them twice."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+
+
+class BatchSink(Protocol):
+    """Takes micro-batches. After a crash the last one comes again under the same number, and must count once."""
+
+    def readied(self, frame: DataFrame) -> DataFrame:
+        """The rows of the whole query as the sink can hold them: once here, not anew in each micro-batch."""
+        ...
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Keep a micro-batch of readied rows and say how many it had."""
+        ...
