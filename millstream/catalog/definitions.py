@@ -236,7 +236,7 @@ class Select:
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream fed by a source."""
+    """A stream fed by a source; the columns that are `computed` are made from those that it delivers."""
 
     name: str
     schema: Schema
@@ -248,11 +248,15 @@ class Stream:
     keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None
     options: Options = field(default_factory=dict)
+    computed: tuple[Item, ...] = ()
 
     @property
     def arriving(self) -> Schema:
-        """The columns that the source delivers: all but an internal time stamp."""
-        return self.schema.without(INTERNAL_COLUMN) if self.time_stamp is TimeStamp.INTERNAL else self.schema
+        """The columns that the source delivers: all but those that are computed and an internal time stamp."""
+        made = {item.name for item in self.computed}
+        if self.time_stamp is TimeStamp.INTERNAL:
+            made |= {column.name for column in self.schema if column.name.lower() == INTERNAL_COLUMN}
+        return Schema(column for column in self.schema if column.name not in made)
 
     @property
     def progresses_by_slack(self) -> bool:

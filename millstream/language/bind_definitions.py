@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from millstream.catalog.address import SINK_KINDS, SOURCE_KINDS, Address
-from millstream.catalog.definitions import INTERNAL_COLUMN, Options, Sink, Stream, Table, TimeStamp
+from millstream.catalog.definitions import INTERNAL_COLUMN, Item, Options, Sink, Stream, Table, TimeStamp
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, Option, read_options
-from millstream.catalog.schema import type_name
+from millstream.catalog.schema import Schema, type_name
 from millstream.errors import EslSyntaxError, SettingError, TypeMismatch, UnknownName, suggest
-from millstream.language.expressions import bind_predicate
+from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import Scope
+from millstream.language.spans import span_of
 from millstream.language.statements import CreateSink, CreateStream, CreateTable, Place, Statement
 
 TABLE_KINDS = ("csv", "json", "parquet")
@@ -58,7 +61,28 @@ def bind_stream(statement: CreateStream) -> Stream:
         keep=statement.keep,
         punctuated_by=punctuated_by,
         options=statement.options,
+        computed=_computed(statement),
     )
+
+
+def _computed(statement: CreateStream) -> tuple[Item, ...]:
+    """The columns that are made from others; each may read those that the source delivers."""
+    columns = [c for c in statement.schema if c.name not in statement.computed and c.name.lower() != INTERNAL_COLUMN]
+    scope = Scope(statement.name.text, Schema(columns), bounded=False, time=None)
+    items = []
+    for name, expression in statement.computed.items():
+        column = statement.schema.find(name)
+        assert column is not None  # noqa: S101
+        clause = f"{column.name} AS"
+        if not column.nullable:
+            hint = "leave NOT NULL out; WHERE can leave rows out"
+            message = f"'{column.name}' is computed, and may be NULL where its expression is"
+            raise EslSyntaxError(message, statement.text, span_of(expression), clause=clause, hint=hint)
+        bound, type_ = bind_expression(expression, scope, statement.text, clause)
+        if type_ != column.type:
+            bound = exp.Cast(this=bound, to=column.type.copy())
+        items.append(Item(column.name, bound, column.type))
+    return tuple(items)
 
 
 def bind_table(statement: CreateTable) -> Table:

@@ -204,15 +204,13 @@ def tokens_span(tokens: list[Token]) -> Span:
 
 def split(tokens: list[Token], separator: TokenType, types: bool = False) -> list[list[Token]]:
     """Cut tokens at a separator that stands outside all brackets; in types < and > are brackets too."""
-    deeper, shallower = (_DEEPER | {TokenType.LT}, _SHALLOWER | {TokenType.GT}) if types else (_DEEPER, _SHALLOWER)
     parts: list[list[Token]] = [[]]
-    depth = 0
+    depth = angles = 0
     for token in tokens:
-        if token.token_type in deeper:
-            depth += 1
-        elif token.token_type in shallower:
-            depth -= 1
-        if token.token_type is separator and depth == 0:
+        depth += (token.token_type in _DEEPER) - (token.token_type in _SHALLOWER)
+        if types and not depth:  # between round brackets they compare
+            angles += (token.token_type is TokenType.LT) - (token.token_type is TokenType.GT)
+        if token.token_type is separator and not depth and not angles:
             parts.append([])
         else:
             parts[-1].append(token)

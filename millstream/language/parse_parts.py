@@ -36,10 +36,37 @@ def read_query(cursor: Cursor) -> exp.Query:
 
 
 def read_schema(cursor: Cursor, tokens: list[Token]) -> Schema:
-    """The columns of a stream or a table, with their types."""
-    columns = [_column(cursor, part) for part in split(tokens, TokenType.COMMA, types=True)]
+    """The columns of a table or an aggregate, with their types."""
+    return _schema(cursor, split(tokens, TokenType.COMMA, types=True))
+
+
+def read_columns(cursor: Cursor, tokens: list[Token]) -> tuple[Schema, dict[str, exp.Expression]]:
+    """The columns of a stream, and the expressions of those that are computed: `time TIMESTAMP AS (expression)`."""
+    declared: list[list[Token]] = []
+    made: dict[int, exp.Expression] = {}
+    for number, part in enumerate(split(tokens, TokenType.COMMA, types=True)):
+        at = next((i for i, token in enumerate(part) if i and token.text.upper() == "AS"), None)
+        if at is None:
+            declared.append(part)
+            continue
+        words = [token.text.upper() for token in part[at - 2 : at]]
+        declared.append(part[: at - 2] if words == ["GENERATED", "ALWAYS"] else part[:at])
+        rest = Cursor(part, cursor.text)
+        rest.clause = cursor.clause
+        rest.index = at + 1
+        inside = rest.bracketed("the expression") if rest.peek("(") else []
+        if not inside or not rest.at_end:
+            hint = "as in time TIMESTAMP AS (timestamp_millis(ms))"
+            rest.fail("expected an expression in brackets after AS", hint=hint, span=tokens_span(part[at:]))
+        made[number] = rest.parsed(dialect.parse_expression, inside, "an expression")
+    schema = _schema(cursor, declared)
+    return schema, {schema[number].name: expression for number, expression in made.items()}
+
+
+def _schema(cursor: Cursor, parts: list[list[Token]]) -> Schema:
+    columns = [_column(cursor, part) for part in parts]
     seen: set[str] = set()
-    for column, part in zip(columns, split(tokens, TokenType.COMMA, types=True), strict=True):
+    for column, part in zip(columns, parts, strict=True):
         if column.name.lower() in seen:
             cursor.fail(f"two columns are named '{column.name}'", hint="rename one", span=tokens_span(part[:1]))
         seen.add(column.name.lower())

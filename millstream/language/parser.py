@@ -11,7 +11,7 @@ from millstream.errors import EslSyntaxError, NotYet, suggest
 from millstream.language import dialect
 from millstream.language.cursor import Cursor, tokens_span
 from millstream.language.parse_aggregate import create_aggregate, explain_aggregate
-from millstream.language.parse_parts import read_names, read_options, read_place, read_query, read_schema
+from millstream.language.parse_parts import read_columns, read_names, read_options, read_place, read_query, read_schema
 from millstream.language.parse_split import split_into
 from millstream.language.statements import (
     CreateQuery,
@@ -144,7 +144,7 @@ def _create_stream(cursor: Cursor) -> Statement:
         )
     if not columns:
         cursor.fail("expected the columns of the stream, or AS SELECT", hint="CREATE STREAM s (a INT, b STRING) ...")
-    schema = read_schema(cursor, columns)
+    schema, computed = read_columns(cursor, columns)
     clauses: dict[str, object] = {}
     while not cursor.at_end:
         clause, value = _stream_clause(cursor)
@@ -157,6 +157,7 @@ def _create_stream(cursor: Cursor) -> Statement:
         span=span,
         name=name,
         schema=schema,
+        computed=computed,
         if_not_exists=if_not_exists,
         **clauses,  # type: ignore[arg-type]
     )

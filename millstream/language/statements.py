@@ -51,6 +51,7 @@ class CreateStream(Statement):
 
     name: Name
     schema: Schema
+    computed: dict[str, exp.Expression] = field(default_factory=dict)
     order_by: Name | None = None
     slack: timedelta = timedelta(0)
     idle_after: timedelta | None = None

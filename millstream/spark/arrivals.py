@@ -79,6 +79,8 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0) -> 
             F.count(F.when(bad, 1)).alias("rejected"),
             F.count(F.when(empty, 1)).alias("empty"),
         ).filter(~bad)
+    for item in stream.computed:
+        frame = frame.withColumn(item.name, F.expr(spark_text(item.expression)))
     if stream.time_stamp is TimeStamp.INTERNAL:
         frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
     if marked:

@@ -148,3 +148,19 @@ def test_tcp_lands_rows_and_stamps_them_on_arrival(live_mill: Mill, text_format:
     (bad,) = live_mill.query("bad").to_arrow().to_pylist()
     assert bad["raw"] == lines[1]
     assert bad["reason"] == "id: 'x' is not an INT"
+
+
+def test_columns_are_computed_from_what_a_source_delivers(run: Callable[[str], Mill], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1,10500000000000,3\n2,12700000000000,4\n3,bad,5\n")
+    mill = run("""
+        CREATE STREAM reading (sid INT, ts BIGINT, x INT,
+            time TIMESTAMP AS (timestamp_micros(ts DIV 1000000)), wide BIGINT GENERATED ALWAYS AS (if(x < 4, 1, 2)))
+          ORDER BY time SOURCE 'csv:in' OPTIONS (header = false);
+        CREATE QUERY counted AS SELECT sum(x) [RANGE 10 SECONDS, WA time] AS total, max(wide) AS widest, window_end
+          FROM reading;
+        CREATE QUERY bad AS SELECT raw FROM reading.REJECTED;
+    """)
+    rows = mill.query("counted").to_arrow().to_pylist()
+    assert [(r["total"], r["widest"], r["window_end"].second) for r in rows] == [(7, 2, 20)]
+    assert mill.query("bad").to_arrow()["raw"].to_pylist() == ["3,bad,5"]
