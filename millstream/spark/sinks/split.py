@@ -37,7 +37,7 @@ class SplitSink:
             give = inheritable_thread_target(kept.sparkSession)(self._give)
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 others = [pool.submit(give, kept, number, batch) for number in range(1, len(self._sinks))]
-            return written + sum(other.result() for other in others)
+            return written + sum(int(other.result()) for other in others)
         finally:
             kept.unpersist()
 
