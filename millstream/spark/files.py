@@ -7,6 +7,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
+def is_hidden(name: str) -> bool:
+    """Whether readers pass over a file or folder of this name."""
+    return name.startswith((".", "_"))
+
+
 class Files:
     """The file system behind one path."""
 
@@ -33,6 +38,14 @@ class Files:
         if not self._fs.exists(path):
             return []
         return sorted(s.getPath().getName() for s in self._fs.listStatus(path) if s.isDirectory())
+
+    def below(self, folder: str) -> list[str]:
+        """The files in a folder and in those below it, by their paths from there; hidden ones are left out."""
+        found = [name for name in self.names(folder) if not is_hidden(name)]
+        for inner in self.folders(folder):
+            if not is_hidden(inner):
+                found += [f"{inner}/{name}" for name in self.below(f"{folder}/{inner}")]
+        return found
 
     def make_folder(self, folder: str) -> None:
         """Make a folder and those above it."""

@@ -26,10 +26,10 @@ CREATE STREAM s (id INT, note STRING, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS
 CREATE STREAM keyed AS SELECT id, id % 7 AS k, ts FROM s;
 CREATE SINK folder TO 'csv:out/folder';
 CREATE SINK single TO 'csv:out/single.csv';
-CREATE SINK columns TO 'parquet:out/columns';
+CREATE SINK columns TO 'parquet:out/columns' OPTIONS (partition_by = 'k');
 INSERT INTO folder SELECT id, note FROM s WHERE id >= 0;
 INSERT INTO single SELECT id, note FROM s;
-INSERT INTO columns SELECT id FROM s;
+INSERT INTO columns SELECT id, k FROM keyed;
 CREATE SINK windows TO 'csv:out/windows';
 INSERT INTO windows
   SELECT id % 3 AS k, window_start, count(*) [RANGE 5 SECONDS, SLIDE 2 SECONDS, WA ts] AS n, sum(id) AS total, max(note)
@@ -79,8 +79,12 @@ def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
         found.update(_ids(file))
     assert found == wanted
     assert Counter(_ids(tmp_path / "out" / "single.csv")) == wanted
-    tables = [pq.read_table(f) for f in (tmp_path / "out" / "columns").glob("*.parquet")]
-    assert Counter(i for t in tables for i in t["id"].to_pylist()) == wanted
+    columns = [
+        (file.parent.name, i)
+        for file in (tmp_path / "out" / "columns").glob("k=*/*.parquet")
+        for i in pq.ParquetFile(file).read()["id"].to_pylist()
+    ]
+    assert Counter(columns) == Counter((f"k={i % 7}", i) for i in wanted)
     assert windows(tmp_path / "out" / "windows") == expected_windows(tmp_path / "in")
     compare_with_an_undisturbed_run(tmp_path, SCRIPT, KINDS)
 
