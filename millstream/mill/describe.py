@@ -97,6 +97,8 @@ def listing(what: str, catalog: Catalog, settings: Settings, running: Mapping[st
             return table_of(["sink", "to"], [(s.name, str(s.address)) for s in catalog.all(Sink)])
         case "QUERIES":
             return table_of(["query", "state", "batches", "rows in", "rows out", "rejected", "text"], _queries(running))
+        case "BUCKETS":
+            return table_of(["query", "stage", "bucket", "rows", "seconds", "share"], _buckets(running))
         case "AGGREGATES":
             known: tuple[UserAggregate | PythonAggregate, ...]
             known = (*catalog.all(UserAggregate), *catalog.all(PythonAggregate))
@@ -125,6 +127,18 @@ def _queries(running: Mapping[str, RunningQuery]) -> list[tuple[object, ...]]:
         )
         for q in running.values()
     ]
+
+
+def _buckets(running: Mapping[str, RunningQuery]) -> list[tuple[object, ...]]:
+    """What each bucket has done, and its share of the seconds of its stage in percent: even shares are good ones."""
+    rows: list[tuple[object, ...]] = []
+    for query in running.values():
+        for stage, buckets in sorted(query.counts.work.items(), key=lambda item: int(item[0])):
+            total = sum(work.seconds for work in buckets.values())
+            for number, work in enumerate(buckets.values(), 1):
+                share = round(100 * work.seconds / total, 1) if total else None
+                rows.append((query.name, int(stage), number, work.rows, round(work.seconds, 3), share))
+    return rows
 
 
 def _time(stream: Stream) -> str:

@@ -20,6 +20,7 @@ class Slice:
     """Some tuples of a side, sorted by the hash of their keys and then by time. They never change.
 
     `settled` are the tuples that have had all the answers they need, but for pairs; None if there are none of these.
+    `freed` are in the same way those that need nothing more at all, by promises to their keys.
     `number` names the slice in the store; None if it has not been written. `changed` are those of which what is settled
     has not been written, `sorted_anew` those that were not given in their order.
     """
@@ -33,6 +34,7 @@ class Slice:
         self.exact = is_exact(self.keys)
         self.oldest, self.newest = int(times.min()), int(times.max())
         self.settled: Bools | None = None
+        self.freed: Bools | None = None
         self.number: int | None = None
         self.changed = False
         self.sorted_anew = False
@@ -109,7 +111,7 @@ class Slice:
         return self.groups * len(moments) + ranks, len(moments), moments
 
     def chosen(self, at: Numbers) -> Slice:
-        """The slice of the tuples in some positions, which ascend."""
+        """The slice of the tuples in some positions, which ascend; none of these is freed."""
         if len(at) == len(self):
             return self
         part = Slice(taken(self.rows, at), self._names, self.hashes[at], self.times[at])
@@ -123,6 +125,18 @@ class Slice:
         if not self.settled[at].all():  # nothing is to be written if they were before
             self.settled[at] = True
             self.changed = True
+
+    def free(self, at: Numbers) -> None:
+        """Say that tuples are freed."""
+        if len(at):
+            self.freed = np.zeros(len(self), dtype=np.bool_) if self.freed is None else self.freed
+            self.freed[at] = True
+
+    def open(self, at: Numbers) -> Numbers:
+        """Of some positions those of tuples that are neither settled nor freed."""
+        for done in (self.settled, self.freed):
+            at = at if done is None else at[~done[at]]
+        return at
 
 
 def sliced(table: pa.Table, keys: Sequence[str], settled: Bools | None = None) -> Slice:

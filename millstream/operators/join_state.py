@@ -31,8 +31,8 @@ MOST_SLICES = 32
 class JoinState:
     """The stored tuples of a port.
 
-    A tuple is dead if it is before `cut`, so that no partner can come any more; in SEMI and ANTI joins a tuple of the
-    left side is so too once it is settled. Slices are written only once, but for the ones of which half is dead.
+    A tuple is dead if it is before `cut` or freed, so that no partner can come any more; in SEMI and ANTI joins a tuple
+    of the left side is so too once it is settled. Slices are written only once, but for the ones of which half is dead.
     """
 
     def __init__(self, job: Joining, port: int, blobs: Blobs) -> None:
@@ -71,6 +71,8 @@ class JoinState:
         live = np.ones(len(slice_), dtype=np.bool_)
         if self.cut is not None and slice_.oldest < self.cut:
             live[slice_.before(self.cut)] = False
+        if slice_.freed is not None:
+            live &= ~slice_.freed
         if self._drops_settled and slice_.settled is not None:
             live &= ~slice_.settled
         return live
@@ -111,7 +113,7 @@ class JoinState:
             if cut is not None and slice_.newest < cut:
                 self._delete(slice_)
                 continue
-            aged = cut is not None and slice_.oldest < cut
+            aged = slice_.freed is not None or (cut is not None and slice_.oldest < cut)
             if not (aged or slice_.changed) or 2 * self._dead(slice_) < len(slice_):
                 kept.append(slice_)
                 continue
@@ -153,7 +155,7 @@ class JoinState:
 
     def _dead(self, slice_: Slice) -> int:
         """How many tuples of a slice are dead."""
-        if self._drops_settled and slice_.settled is not None:
+        if slice_.freed is not None or (self._drops_settled and slice_.settled is not None):
             return len(slice_) - int(np.count_nonzero(self.live(slice_)))
         return len(slice_.before(self.cut)) if self.cut is not None and slice_.oldest < self.cut else 0
 

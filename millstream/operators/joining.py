@@ -32,7 +32,8 @@ class Joining:
 
     `left` and `right` are the columns that answers carry; their names are unique over both. `residual` says which pairs
     that are near enough and have equal keys really match. `promised` are the names under which the promises about the
-    left time, the right time and the later one of both are given.
+    left time, the right time and the later one of both are given. `key_types` are the types of the key columns as they
+    come; without them promises to groups are not used.
     """
 
     kind: JoinKind
@@ -42,6 +43,7 @@ class Joining:
     right: pa.Schema
     residual: Residual | None = None
     promised: tuple[str | None, str | None, str | None] = (None, None, None)
+    key_types: tuple[pa.DataType, ...] = ()
 
     @property
     def key_names(self) -> list[str]:

@@ -48,7 +48,7 @@ class PanedAggregate(Operator):
         self._blobs = blobs
         self._store = PaneStore(work, blobs)
         self._totals = WindowTotals(work.calls)
-        self._promises = GroupPromises(work, blobs)
+        self._promises = GroupPromises(dict(work.keys), blobs)
         record = blobs.get("progress")
         self.low_watermark: int | None = json.loads(record)["low_watermark"] if record else None
         if self.low_watermark is not None and not self._window.endless:
@@ -143,6 +143,7 @@ class PanedAggregate(Operator):
         elif self._store.compact():
             self._totals.reset()
         self._store.write(None if self.low_watermark is None else self._pane_of(self.low_watermark))
+        self._promises.save()
 
     # -- the way of the low-watermark ----------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME
 from millstream.operators.join_keys import Bools, Numbers, plain_key
 from millstream.operators.join_probe import Seekers, covered
+from millstream.operators.join_promises import JoinPromises
 from millstream.operators.join_slice import Slice, sliced, take_all
 from millstream.operators.join_state import JoinState
 from millstream.operators.joining import Joining, JoinKind
@@ -28,7 +29,8 @@ class WindowJoin(Operator):
     """One bucket of a window join. A pair is answered in the batch that brings the later one of its tuples.
 
     A tuple is stored as long as a partner may come: that is what the low-watermark of the other side tells. Tuples that
-    are answered for want of a match are so when it is over; at the end of the other side also at once.
+    are answered for want of a match are so when it is over; at the end of the other side also at once. What the other
+    side promises for some keys alone ends the time of tuples with these keys in the same way.
     """
 
     def __init__(self, job: Joining, blobs: Blobs) -> None:
@@ -37,8 +39,12 @@ class WindowJoin(Operator):
         record = blobs.get("progress")
         self.low_watermarks: list[int | None] = json.loads(record)["low_watermarks"] if record else [None, None]
         self._states = (JoinState(job, LEFT, blobs), JoinState(job, RIGHT, blobs))
+        self._promised = (JoinPromises(job, LEFT, blobs), JoinPromises(job, RIGHT, blobs))
         for port, state in enumerate(self._states):
             state.cut = self._cut(port)
+            if self._promised[1 - port]:
+                for slice_ in state.slices:
+                    slice_.free(self._promised[1 - port].freed(slice_))
         self._widths = [len(job.columns(port)) for port in (LEFT, RIGHT)]
         self._names = [*job.columns(LEFT).names, *job.columns(RIGHT).names]
         self._begin_batch()
@@ -52,7 +58,7 @@ class WindowJoin(Operator):
     # -- what comes ----------------------------------------------------------------------------------------
 
     def process(self, table: pa.Table, port: int = 0) -> int:
-        """Collect tuples; says how many were late, by the low-watermark of their side as it was before this batch."""
+        """Collect tuples; says how many were late, by what was known of their side before this batch."""
         late = 0
         mark = self._judged_by[port]
         if mark is not None:
@@ -60,6 +66,10 @@ class WindowJoin(Operator):
             late = pc.sum(before).as_py() or 0
             if late:
                 table = table.filter(pc.invert(before))
+        if table.num_rows and self._promised[port]:
+            broken = self._promised[port].broken_by(table)
+            late += int(np.count_nonzero(broken))
+            table = table.filter(pa.array(~broken))
         if table.num_rows:
             self._collect(table, port)
         return late
@@ -81,12 +91,16 @@ class WindowJoin(Operator):
         return {f.name: table[f.name].cast(f.type) for f in self._job.columns(port)}
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
-        """Move the low-watermark of a side. All answers come at the end of the batch."""
+        """Move the low-watermark of a side, or of some keys there. All answers come at the end of the batch."""
         port, time = punctuation.port, punctuation.time
         mark = self.low_watermarks[port]
         if punctuation.final:
             self._ended.add(port)
-        elif not punctuation.group and (mark is None or time > mark):
+        elif mark is not None and time <= mark:
+            pass
+        elif punctuation.group:
+            self._promised[port].add(punctuation.group, time)
+        else:
             self.low_watermarks[port] = time
             self._blobs.put("progress", json.dumps({"low_watermarks": self.low_watermarks}).encode())
         return iter(())
@@ -115,7 +129,7 @@ class WindowJoin(Operator):
         found = []
         for port, state in enumerate(self._states):
             for slice_ in state.slices if self._job.kind.preserves(port) else ():
-                at = _open(slice_, slice_.between(state.cut, slice_.newest + 1))
+                at = slice_.open(slice_.between(state.cut, slice_.newest + 1))
                 if len(at):
                     _, last = self._job.reach.partners(port, slice_.times[at].min(keepdims=True))
                     found.append(int(last[0]))
@@ -145,6 +159,8 @@ class WindowJoin(Operator):
                     yield from self._meet(RIGHT, seekers, other)
         for port, new in ((LEFT, left), (RIGHT, right)):
             yield from self._settle(port, new)
+        for port, promised in enumerate(self._promised):
+            promised.end_batch(self.low_watermarks[port])
         self._begin_batch()
 
     def _new(self, port: int) -> Slice | None:
@@ -183,7 +199,7 @@ class WindowJoin(Operator):
         if hits is None:
             return
         if hits.sure and residual is None:
-            yield _open(left, hits.tuples if port == LEFT else covered(hits, len(other)))
+            yield left.open(hits.tuples if port == LEFT else covered(hits, len(other)))
             return
         for at, there in seekers.pairs(other, hits):
             mine = at if port == LEFT else there
@@ -193,13 +209,20 @@ class WindowJoin(Operator):
                     at, there, mine = at[keep], there[keep], mine[keep]  # noqa: PLW2901
                 chosen = self._matching(self._pairs(port, tuples, at, other, there))
                 mine = mine if chosen is None else mine[chosen]
-            yield np.unique(_open(left, mine))
+            yield np.unique(left.open(mine))
 
     def _settle(self, port: int, new: Slice | None) -> Iterator[pa.Table]:
         """Answer the tuples of a side that have no match and will not have one; store and drop what there is to."""
         state, old, cut = self._states[port], self._states[port].cut, self._cut(port)
         ended = 1 - port in self._ended
         preserves, paired = self._job.kind.preserves(port), self._job.kind.paired
+        promised = self._promised[1 - port]
+        for slice_ in state.slices if promised else ():
+            at = promised.newly_freed(slice_)
+            at = at if old is None else at[slice_.times[at] >= old]
+            if preserves:
+                yield from self._unmatched(port, slice_, at, settle=False)
+            slice_.free(at)
         if preserves:
             for slice_ in state.slices:
                 if ended:
@@ -212,6 +235,8 @@ class WindowJoin(Operator):
         state.move(cut)
         if new is not None:
             lives = np.ones(len(new), dtype=np.bool_) if cut is None else new.times >= cut
+            if promised:
+                lives[promised.freed(new)] = False
             if preserves:
                 at = np.arange(len(new)) if ended else np.flatnonzero(~lives)
                 yield from self._unmatched(port, new, at, ended)
@@ -223,7 +248,7 @@ class WindowJoin(Operator):
 
     def _unmatched(self, port: int, slice_: Slice, at: Numbers, settle: bool) -> Iterator[pa.Table]:
         """Answer the tuples in some positions that are not settled."""
-        at = _open(slice_, at)
+        at = slice_.open(at)
         if len(at):
             yield self._chosen(port, slice_, at)
             if settle:
@@ -265,8 +290,3 @@ class WindowJoin(Operator):
             other = [pa.nulls(count, f.type) for f in (job.right if port == LEFT else job.left)]
             columns = [*columns, *other] if port == LEFT else [*other, *columns]
         return pa.Table.from_arrays(columns, schema=job.answers)
-
-
-def _open(slice_: Slice, at: Numbers) -> Numbers:
-    """Of some positions those of tuples that are not settled."""
-    return at if slice_.settled is None else at[~slice_.settled[at]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,9 @@ import pyarrow as pa
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
-from millstream.progress.low_watermark import LowWatermark
-from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation
-from millstream.spark.ingress import NAMES
+from millstream.spark.bucket_work import Work
+from millstream.spark.feeds import Feed, FeedProgress
 from millstream.spark.local_copy import LocalCopy
 from millstream.spark.marks import MARK, stage_mark
 from millstream.spark.packets import Progress, unseal
@@ -25,9 +23,6 @@ from millstream.spark.unnest import Nested, unnested
 from millstream.spark.wire import to_wire
 
 PORTION_ROWS = 100_000
-
-PROGRESS = "stage"
-"""The blob in which a stage keeps how far its inputs have come; no operator has one of that name."""
 
 
 class PendingBlobs:
@@ -65,25 +60,8 @@ class PendingBlobs:
         self.deletes = set()
 
 
-_CACHE: dict[tuple[str, int, int], tuple[int, Operator, list[LowWatermark], PendingBlobs]] = {}
+_CACHE: dict[tuple[str, int, int], tuple[int, Operator, FeedProgress, PendingBlobs]] = {}
 """The operators that this process has run, by query, stage and bucket, each with the version of its state."""
-
-
-@dataclass(frozen=True)
-class Feed:
-    """One input of a stage: the port of the operator that it goes to, and where its progress comes from.
-
-    That is a slack, or the buckets of the stage before.
-    """
-
-    port: int = 0
-    slack: int | None = None
-    origins: int = 0
-
-    @property
-    def ends(self) -> int:
-        """How many ends it has."""
-        return max(self.origins, 1)
 
 
 @dataclass(frozen=True)
@@ -118,53 +96,30 @@ class BucketRun:
         """The answers to what the packets hold, and the mark of the bucket."""
         known = self._version.get()
         version = int(known[0]) if known else 0
-        operator, watermarks, pending = self._load(version)
+        operator, inputs, pending = self._load(version)
         late = [0] * len(self._outlet.feeds)
         said: list[Progress] = []
+        begun, rows = time.perf_counter(), 0
         for payload in payloads:
             table, progress = unseal(payload)
+            rows += table.num_rows
             if table.num_columns and progress.feed is not None:  # a mark carries nothing but progress
                 late[progress.feed] += operator.process(table, self._outlet.feeds[progress.feed].port)
             said.append(progress)
-        for progress in said:
-            for feed in self._spoken_of(progress):
-                watermarks[feed].saw(progress.oldest, progress.newest)
-                for origin, time in progress.promises:
-                    watermarks[feed].promised(time, origin)
-        ended = self._ended(said)
-        answers = [a for a in self._answers(operator, watermarks, said, ended) if a.num_rows]
-        final = len(ended) == len(self._ports)
-        pending.put(PROGRESS, json.dumps([w.record for w in watermarks]).encode())
-        self._save(version, operator, watermarks, pending)
+        inputs.take(said)
+        ended = inputs.ended(said)
+        answers = [a for a in self._answers(operator, inputs.punctuation(said, ended), said) if a.num_rows]
+        inputs.save(pending)
+        self._save(version, operator, inputs, pending)
         heard = [any(p.feed == n and p.newest is not None for p in said) for n in range(len(late))]
-        passed = [w.time for w in watermarks]
-        said_of_it = stage_mark(self._bucket, self._promises(operator), late, heard, passed, final, operator.waits)
+        passed = [w.time for w in inputs.watermarks]
+        final = inputs.is_over(ended)
+        work = Work(rows, time.perf_counter() - begun).packed
+        promises = self._promises(operator)
+        said_of_it = stage_mark(self._bucket, promises, late, heard, passed, final, operator.waits, work)
         mark = pa.table({MARK: pa.array([said_of_it])})
-        for rows in _portions([unnested(a, self._outlet.lists) for a in answers], mark):
-            yield to_wire(rows, self._outlet.answers)
-
-    @property
-    def _ports(self) -> dict[int, list[int]]:
-        """The ports of the operator, each with the inputs that are read as one there."""
-        ports: dict[int, list[int]] = {}
-        for number, feed in enumerate(self._outlet.feeds):
-            ports.setdefault(feed.port, []).append(number)
-        return ports
-
-    def _spoken_of(self, progress: Progress) -> list[int]:
-        """The inputs that something is said of."""
-        if progress.feed is not None:
-            return [progress.feed]
-        return [number for number, feed in enumerate(self._outlet.feeds) if not feed.origins]
-
-    def _ended(self, said: Sequence[Progress]) -> set[int]:
-        """The ports whose inputs have all ended, as far as it is known: sources, or all buckets of a stage before."""
-        final: dict[int, set[int | None]] = {}
-        for progress in said:
-            for feed in self._spoken_of(progress):
-                final.setdefault(feed, set()).update(progress.final)
-        ended = {n for n, feed in enumerate(self._outlet.feeds) if len(final.get(n, ())) >= feed.ends}
-        return {port for port, feeds in self._ports.items() if ended.issuperset(feeds)}
+        for portion in _portions([unnested(a, self._outlet.lists) for a in answers], mark):
+            yield to_wire(portion, self._outlet.answers)
 
     def _promises(self, operator: Operator) -> dict[str, int]:
         promise = operator.promise
@@ -172,43 +127,23 @@ class BucketRun:
         return {**by_lag, **operator.promises}
 
     def _answers(
-        self, operator: Operator, watermarks: Sequence[LowWatermark], said: Sequence[Progress], ended: set[int]
+        self, operator: Operator, punctuation: Iterable[Punctuation], said: Sequence[Progress]
     ) -> Iterator[pa.Table]:
         """What the operator answers to the progress of a batch."""
-        ports = self._ports
-        for progress in said:
-            if progress.groups is None or progress.feed is None:
-                continue
-            port = self._outlet.feeds[progress.feed].port
-            if len(ports[port]) > 1:
-                continue  # the group may still come from another input
-            for promise in progress.groups.to_pylist():
-                group = tuple((name, promise[name]) for name in promise[NAMES])
-                yield from operator.punctuate(Punctuation(promise[TIME], group=group, port=port))
-        for port, feeds in ports.items():
-            meld = Meld([watermarks[feed] for feed in feeds])
-            if meld.time is not None:
-                yield from operator.punctuate(Punctuation(meld.time, oldest=meld.oldest, port=port))
-            if port in ended:
-                yield from operator.punctuate(Punctuation(meld.newest or 0, final=True, oldest=meld.oldest, port=port))
+        for one in punctuation:
+            yield from operator.punctuate(one)
         if any(progress.ticks for progress in said):
             yield from operator.tick()
         yield from operator.end_batch()
 
-    def _load(self, version: int) -> tuple[Operator, list[LowWatermark], PendingBlobs]:
+    def _load(self, version: int) -> tuple[Operator, FeedProgress, PendingBlobs]:
         """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
         # Taken out until the batch is done: an operator that was left in the middle of one must not be used again.
         cached = _CACHE.pop(self._place, None)
         if cached and cached[0] == version:
             return cached[1:]
         pending = PendingBlobs(self._stored(version) if version else {})
-        watermarks = [LowWatermark(feed.slack, feed.origins) for feed in self._outlet.feeds]
-        if record := pending.get(PROGRESS):
-            known = json.loads(record)
-            # Before stages had several inputs, they kept the record of the only one.
-            for watermark, one in zip(watermarks, known if isinstance(known[0], list) else [known], strict=True):
-                watermark.restore(one)
-        return self._outlet.make(pending), watermarks, pending
+        return self._outlet.make(pending), FeedProgress(self._outlet.feeds, pending), pending
 
     def _stored(self, version: int) -> Mapping[str, bytes | pa.Buffer]:
         copied = self._copy.load(version)
@@ -218,7 +153,7 @@ class BucketRun:
         self._copy.fill(version, stored)
         return stored
 
-    def _save(self, old: int, operator: Operator, watermarks: list[LowWatermark], pending: PendingBlobs) -> None:
+    def _save(self, old: int, operator: Operator, inputs: FeedProgress, pending: PendingBlobs) -> None:
         for name in pending.deletes:
             self._blobs.removeKey((name,))
         for name, blob in pending.puts.items():
@@ -228,7 +163,7 @@ class BucketRun:
         self._version.update((new,))
         self._copy.save(old, new, pending.puts, pending.deletes)
         pending.settle()
-        _CACHE[self._place] = (new, operator, watermarks, pending)
+        _CACHE[self._place] = (new, operator, inputs, pending)
 
 
 def _portions(answers: Sequence[pa.Table], mark: pa.Table) -> Iterator[pa.Table]:

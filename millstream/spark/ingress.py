@@ -10,15 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.grouped import TIME
+from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark import marks
 from millstream.spark.control import END, TICK, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
 
 CHUNK_ROWS = 500_000
 """How many tuples are reduced at once: enough to be vectorised well, few enough to stay in the caches."""
-
-NAMES = "__names"
-"""For each promise to a group: the key columns that name the group."""
 
 Arrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -116,8 +114,8 @@ def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table
     if not usable:
         return None
     table = said.take(pa.array([row for row, _, _ in usable])).select(sorted(inlet.sources))
-    table = table.append_column(TIME, pa.array([time for _, time, _ in usable], pa.int64()))
-    return table.append_column(NAMES, pa.array([names for _, _, names in usable], pa.list_(pa.string())))
+    table = table.append_column(UNTIL, pa.array([time for _, time, _ in usable], pa.int64()))
+    return table.append_column(NAMED, pa.array([names for _, _, names in usable], pa.list_(pa.string())))
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from millstream.catalog.arrow import to_sql
+from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.catalog.schema import type_name
 from millstream.language.predicates import predicate
 from millstream.operators.joining import Joining, key_name
@@ -21,6 +21,7 @@ from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet
+from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.staging import Inflow, Work, origin_of, staged
@@ -48,19 +49,20 @@ def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked:
     inflows = []
     schemas = []
     for port, parts in enumerate(sides):
-        terms = [e.left if port == 0 else e.right for e in node.equalities]
+        named = zip(keys, node.equalities, strict=True)
+        terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
         columns = {name: quoted(name) for name in node.columns[port]}
-        for name, term, equality in zip(keys, terms, node.equalities, strict=True):
-            columns[name] = f"CAST({spark_text(term)} AS {type_name(equality.type)})"
+        columns.update((name, f"CAST({spark_text(term)} AS {type_name(type_)})") for name, term, type_ in terms)
         for part, frame in parts:
             origin = origin_of(part, node.times[port], host)
-            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised)
+            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(part, terms))
             inflows.append(Inflow(part, frame, columns, inlet, origin, port))
         schemas.append(_carried(parts[0][1], node.columns[port]))
     types = {field.name: to_sql(field.type) for schema in schemas for field in schema}
     residual = None if node.residual is None else predicate(node.residual, types)
     promised = (*node.times, JOINT)
-    job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised)
+    key_types = tuple(to_arrow(e.type) for e in node.equalities)
+    job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
     work = Work(node.number, partial(WindowJoinOperator, job), job.answers)
     return staged(inflows, work, host, marked)
 

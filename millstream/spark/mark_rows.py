@@ -22,11 +22,17 @@ def marked(frame: DataFrame, stream: Stream) -> DataFrame:
     holds = F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False))
     if not stream.time:
         return frame.filter(~holds)  # without a time they promise nothing
-    spoken = {c.name.lower() for c in stream.punctuated_by.find_all(exp.Column)}
-    names = [c.name for c in stream.schema if c.name.lower() not in {*spoken, (stream.time or "").lower()}]
+    names = [c.name for c in stream.arriving if c.name.lower() not in _said_otherwise(stream, stream.punctuated_by)]
     columns = F.array_compact(F.array(*[F.when(F.col(quoted(n)).isNotNull(), n.lower()) for n in names]))
     mark = F.to_json(F.struct(F.col(AT).alias("time"), columns.alias("columns")))
     return frame.withColumn(MARK, F.when(holds, mark)).filter(~holds | F.col(AT).isNotNull())
+
+
+def _said_otherwise(stream: Stream, punctuated_by: exp.Expression) -> set[str]:
+    """The columns of punctuation that name no group: those that tell what it is, and when."""
+    times = [item.expression for item in stream.computed if item.name == stream.time]
+    read = {c.name.lower() for e in (punctuated_by, *times) for c in e.find_all(exp.Column)}
+    return {*read, (stream.time or "").lower()}
 
 
 def filtered(frame: DataFrame, predicate: SparkColumn) -> DataFrame:

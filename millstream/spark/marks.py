@@ -5,8 +5,9 @@ not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
 - a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "heard": [bool], "passed": [us],
-  "final": bool, "waits": us}`: late tuples are counted for each input of the stage, "heard" are the inputs that have
-  brought tuples, "passed" is how far they have come, and "waits" the time that must come before more is answered.
+  "final": bool, "waits": us, "work": {bucket: n}}`: late tuples are counted for each input of the stage, "heard" are
+  the inputs that have brought tuples, "passed" is how far they have come, "waits" the time that must come before more
+  is answered, and "work" what the bucket has done, packed into one number.
 """
 
 from __future__ import annotations
@@ -46,10 +47,12 @@ def stage_mark(
     passed: Sequence[int | None],
     final: bool,
     waits: int | None,
+    work: int,
 ) -> str:
     """The mark of a bucket of a stage, about a batch."""
     feeds = {"late": list(late), "heard": [int(h) for h in heard], "passed": list(passed)}
-    return json.dumps({"origin": origin, "promises": dict(promises), **feeds, "final": final, "waits": waits})
+    said = {"origin": origin, "promises": dict(promises), **feeds, "final": final, "waits": waits}
+    return json.dumps({**said, "work": {origin: work}})
 
 
 def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:

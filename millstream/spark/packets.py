@@ -26,8 +26,8 @@ class Progress:
 
     `feed` is the number of the input of the stage that it speaks of; None: of all sources that the stage reads.
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
-    origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, with
-    the time and the key columns; `None` if there are none.
+    origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, see
+    progress/group_table.py; `None` if there are none.
     """
 
     newest: int | None = None

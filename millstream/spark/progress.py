@@ -18,14 +18,18 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from millstream.spark.bucket_work import Work
+
 ARRIVALS = "millstream.arrivals."
 STAGE = "millstream.stage."
-"""What the marks of a stage say: WAITS; for each input LATE, HEARD and PASSED, its number, and its stream or stage."""
+"""What the marks of a stage say: WAITS; WORK and the bucket; for each input LATE, HEARD and PASSED, its number, and its
+stream or stage."""
 
 WAITS = "waits"
 LATE = "late."
 HEARD = "heard."
 PASSED = "passed."
+WORK = "work."
 
 
 @dataclass
@@ -33,8 +37,8 @@ class Counts:
     """The totals of one query since it was started, and whether Spark has said its last word on it.
 
     `waits` is, for each stage, the event time that must come before it answers more. `heard` is the clock when a stream
-    last brought tuples, `passed` how far the inputs of each stage have come, and `waiting_since` the clock when a stage
-    began to wait for what it waits for.
+    last brought tuples, `passed` how far the inputs of each stage have come, `waiting_since` the clock when a stage
+    began to wait for what it waits for, and `work` what each bucket of a stage has done.
     """
 
     batches: int = 0
@@ -48,6 +52,7 @@ class Counts:
     heard: dict[str, float] = field(default_factory=dict)
     passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
+    work: dict[str, dict[int, Work]] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
@@ -85,6 +90,10 @@ class Counts:
             elif name.startswith(LATE):
                 stream = name.removeprefix(LATE).partition(".")[2]
                 self.late[stream] = self.late.get(stream, 0) + int(value or 0)
+            elif name.startswith(WORK):
+                done = self.work.setdefault(stage, {})
+                bucket = int(name.removeprefix(WORK))
+                done[bucket] = done.get(bucket, Work()) + Work.unpacked(int(value or 0))
             elif value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
 

@@ -19,16 +19,17 @@ from millstream.operators.grouped import TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, WindowAggregate
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
-from millstream.spark.bucket_run import Feed, Outlet
+from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
 from millstream.spark.control import marks_of
+from millstream.spark.feeds import Feed
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet, control_marks, ingress
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
-from millstream.spark.progress import HEARD, LATE, PASSED, STAGE, WAITS
+from millstream.spark.progress import HEARD, LATE, PASSED, STAGE, WAITS, WORK
 from millstream.spark.stage import Stage
 from millstream.spark.unnest import Nested
 from millstream.spark.wire import from_wire, wire_schema
@@ -41,6 +42,10 @@ END_INCLUSIVE = (Rows, SlideByTuple)
 
 ANSWER_TIME = "time"
 """What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
+
+
+MOST_REPORTED = 64
+"""Each bucket whose work is reported costs a metric."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.lists))
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
     frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
-    frame = _observed(frame, inflows, work)
+    frame = _observed(frame, inflows, work, bucket_ids(host))
     if marked:
         return from_wire(frame, given)
     return from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
@@ -143,13 +148,15 @@ def _control(host: Host) -> DataFrame:
     return marks_of(host.spark, host.place.control)
 
 
-def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work) -> DataFrame:
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: Sequence[int]) -> DataFrame:
     """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
 
     def said(place: str) -> SparkColumn:
         return F.when(F.col(MARK).isNotNull(), F.get_json_object(MARK, f"$.{place}").cast("bigint"))
 
     metrics = [F.min(said("waits")).alias(WAITS)]
+    if len(buckets) <= MOST_REPORTED:
+        metrics += [F.max(said(f"work.{bucket}")).alias(f"{WORK}{bucket}") for bucket in buckets]
     for number, flow in enumerate(inflows):
         source = feeder(flow.part)
         scans = [step for step in steps(source) if isinstance(step, Scan)]

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
-from sqlglot import exp
 
 from millstream.aggregates.registry import find
 from millstream.catalog import definitions as bound
@@ -32,11 +31,11 @@ from millstream.operators.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.unique_tuples import UniqueTuples
 from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, WindowAggregate
 from millstream.plan.several import MergeOrdered, Unique
-from millstream.plan.trace import trace
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet
+from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN
 from millstream.spark.names import quoted
 from millstream.spark.read_tables import with_tables
@@ -61,10 +60,11 @@ def lower_window(
     work, columns = _work(node.windowed, host)
     make, prepare = _operator(work)
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
+    typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
     inflows = []
     for part, frame in parts:
         origin = origin_of(part, node.windowed.time, host)
-        inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, _key_sources(node, part))
+        inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(part, typed))
         inflows.append(Inflow(part, frame, columns, inlet, origin))
     answers = unnested_schema(_answers(work, node.gives), lists)
     frame = staged(inflows, Work(node.number, make, answers, _window_promises(work), lists), host, marked)
@@ -229,14 +229,3 @@ def _window_promises(work: Grouped) -> tuple[tuple[str, int], ...]:
         case Sliding(range=length) | Cumulate(size=length):
             return ((END, 0), (START, length))
     return ((END, 0),)
-
-
-def _key_sources(node: WindowAggregate, part: Node) -> dict[str, str]:
-    """The keys that are plain columns of the stream, by which punctuation in the data can name groups."""
-    found = {}
-    for item in node.windowed.keys:
-        if isinstance(item.expression, exp.Column):
-            origin = trace(part, item.expression.name)
-            if origin and isinstance(origin[0], Scan):
-                found[item.name] = origin[1].lower()
-    return found

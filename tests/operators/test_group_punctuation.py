@@ -15,7 +15,10 @@ from millstream.operators.group_promises import GroupPromises
 from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
+from millstream.progress.group_table import group_of, to_table
 from millstream.progress.punctuation import Punctuation
+from millstream.spark.feeds import Feed, FeedProgress
+from millstream.spark.packets import Progress, scatter
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
@@ -75,6 +78,7 @@ def test_what_is_not_late_is_answered_once(
     assert len(found) == len({place for place, _ in found}), "something was answered twice"
     answers: Answers = dict(found)
     assert_same(answers, finals(job, pa.concat_tables(good).combine_chunks()))
+    list(operator.end_batch())
     assert operator.promise is not None
     assert (store.get("promises") is not None) == any(g and t > operator.promise for t, g in made)
 
@@ -105,8 +109,11 @@ def test_a_group_is_answered_early_and_only_once() -> None:
     assert list(operator.punctuate(Punctuation(10, group=(("k", None),)))) == []
     late = table([(3, "a", 1, True), (3, None, 1, True), (3, "b", 1, True), (12, None, 1, True)])
     assert operator.process(partial_states(job, late)) == 2
+    list(operator.end_batch())
+    assert store.get("promises") is not None
     (answer,) = operator.punctuate(Punctuation(10))
     assert read(job, answer) == [((0, 10, "final", "b"), (2,))]
+    list(operator.end_batch())
     assert store.get("promises") is None
     assert list(operator.punctuate(Punctuation(10, group=(("k", "b"),)))) == []
 
@@ -118,6 +125,7 @@ def test_what_cannot_be_used_is_ignored(window: Paned, group: tuple[tuple[str, A
     operator = PanedAggregate(job, store)
     operator.process(partial_states(job, table([(1, "a", 1, True)])))
     assert list(operator.punctuate(Punctuation(10, group=group))) == []
+    list(operator.end_batch())
     assert store.get("promises") is None
 
 
@@ -132,9 +140,135 @@ def test_what_cannot_be_used_is_ignored(window: Paned, group: tuple[tuple[str, A
     ],
 )
 def test_values_of_any_type_name_groups(type_: pa.DataType, value: Any, other: Any) -> None:
-    job = Grouped((("k", type_),), NUMBERS, Sliding(10, 10))
     store = MemoryBlobs()
-    GroupPromises(job, store).add((("k", value),), 7)
-    marks = GroupPromises(job, store).marks(pa.table({"k": pa.array([other, value], type_)}))
+    promises = GroupPromises({"k": type_}, store)
+    assert promises.add((("k", value),), 7)
+    promises.save()
+    keys = pa.table({"k": pa.array([other, value], type_)})
+    opened = GroupPromises({"k": type_}, store)
+    marks = opened.marks(keys)
     assert marks is not None
     assert (marks == 7).tolist() == [False, True]
+    # What comes later is seen by those who have asked before, and what is no further is nothing new.
+    assert opened.add((("k", other),), 9)
+    assert opened.marks(keys) is not None
+    assert marks.tolist() == [9, 7]
+    assert not opened.add((("k", value),), 6)
+
+
+# -- several streams that are read as one ------------------------------------------------------------------
+
+
+class Stage:
+    """Buckets of a window over several inputs, fed as a stage does."""
+
+    def __init__(self, job: Grouped, feeds: list[Feed], buckets: int) -> None:
+        self.job, self.feeds = job, feeds
+        self.stores = [MemoryBlobs() for _ in range(buckets)]
+        self.found: list[tuple[Any, Any]] = []
+        self.late = 0
+        self.restart()
+
+    def restart(self) -> None:
+        self.parts = [(PanedAggregate(self.job, s), FeedProgress(self.feeds, s)) for s in self.stores]
+
+    def batch(self, rows: list[pa.Table], said: list[Progress]) -> list[Any]:
+        """The answers to some rows of each input, and to what is said of them."""
+        for number in range(len(self.feeds)):
+            scattered = scatter(partial_states(self.job, rows[number]), self.job.key_names, len(self.stores))
+            for (operator, _), part in zip(self.parts, scattered, strict=True):
+                self.late += operator.process(part)
+        answers = []
+        for (operator, inputs), store in zip(self.parts, self.stores, strict=True):
+            inputs.take(said)
+            for punctuation in inputs.punctuation(said, inputs.ended(said)):
+                answers += [a for t in operator.punctuate(punctuation) for a in read(self.job, t)]
+            list(operator.end_batch())
+            inputs.save(store)
+        self.found += answers
+        return answers
+
+
+def promised(feed: int, *promises: tuple[int, dict[str, Any]]) -> Progress:
+    """What an input promises to groups, as ingress tells it."""
+    groups = [to_table({group_of(group.items()): time}, dict(TWO_KEYS)) for time, group in promises]
+    return Progress(feed=feed, groups=pa.concat_tables(groups))
+
+
+SIDES = st.tuples(numbers(keys=2), numbers(keys=2))
+SAID = st.tuples(st.lists(PROMISES, max_size=2), st.none() | st.integers(-45, 70))
+"""What an input says in a batch: promises to groups, and perhaps one for all of it."""
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    sides=SIDES,
+    window=WINDOWS,
+    steps=st.lists(st.tuples(SAID, SAID), min_size=1, max_size=5),
+    buckets=st.integers(1, 3),
+    restarts=st.booleans(),
+)
+def test_a_union_closes_a_group_as_soon_as_all_have_promised_it(
+    sides: tuple[pa.Table, pa.Table], window: Paned, steps: list[Any], buckets: int, restarts: bool
+) -> None:
+    """Inputs keep their promises. Then a window of a group is answered when all of them are past it, and never else."""
+    job = Grouped(TWO_KEYS, NUMBERS, window)
+    stage = Stage(job, [Feed(), Feed()], buckets)
+    made: tuple[list[Any], list[Any]] = ([], [])
+    good: list[pa.Table] = []
+    size = [-(-rows.num_rows // len(steps)) for rows in sides]
+    for number, said in enumerate(steps):
+        batch = []
+        for feed in (0, 1):
+            part = sides[feed].slice(number * size[feed], size[feed])
+            batch.append(part.filter(pa.array([_kept(made[feed], row) for row in part.to_pylist()], pa.bool_())))
+        good += batch
+        told = []
+        for feed, (promises, whole) in enumerate(said):
+            told += [promised(feed, *[(time, dict(group)) for time, group in promises])] if promises else []
+            told += [] if whole is None else [Progress(feed=feed, promises=((None, whole),))]
+            made[feed].extend((time, dict(group)) for time, group in promises)
+            made[feed].extend([] if whole is None else [(whole, {})])
+        stage.batch(batch, told)
+        expected = finals(job, pa.concat_tables(good).combine_chunks())
+        assert_same(_answers(stage), {p: a for p, a in expected.items() if p[1] <= _past(made, p[3:])})
+        if restarts:
+            stage.restart()
+    stage.batch([sides[0].slice(0, 0)] * 2, [Progress(newest=60, final=(None,), feed=None)])
+    assert stage.late == 0
+    assert_same(_answers(stage), finals(job, pa.concat_tables(good).combine_chunks()))
+
+
+def _kept(made: list[tuple[int, dict[str, Any]]], row: dict[str, Any]) -> bool:
+    return not any(row[TIME] < time and all(row[n] == value for n, value in group.items()) for time, group in made)
+
+
+def _past(made: tuple[list[Any], list[Any]], keys: tuple[Any, ...]) -> int:
+    """How far the slowest input has come for a group."""
+    values = dict(zip(("k", "k1"), keys, strict=True))
+    return min(
+        max([-(10**9), *(time for time, group in mine if all(values[n] == v for n, v in group.items()))])
+        for mine in made
+    )
+
+
+def _answers(stage: Stage) -> Answers:
+    assert len(stage.found) == len({place for place, _ in stage.found}), "something was answered twice"
+    return dict(stage.found)
+
+
+def test_a_stage_before_promises_nothing_to_groups_but_keeps_to_its_low_watermark() -> None:
+    stage = Stage(Grouped(KEYS, NUMBERS[:1], Sliding(10, 10)), [Feed(), Feed(origins=2)], 1)
+    rows = [table([(1, "a", 1, True), (2, "b", 1, True)]), table([(3, "a", 1, True)])]
+    nothing = [rows[0].slice(0, 0)] * 2
+    promise = to_table({(("k", "a"),): 30}, dict(KEYS))
+    assert stage.batch(rows, [Progress(feed=0, groups=promise)]) == []
+    assert stage.batch(nothing, [Progress(feed=1, promises=((0, 10),))]) == []
+    assert stage.batch(nothing, [Progress(feed=1, promises=((1, 12),))]) == [((0, 10, "final", "a"), (2,))]
+    assert "stage/groups/0" in stage.stores[0].blobs
+    stage.restart()
+    blob = stage.stores[0].blobs["stage/groups/0"]
+    assert stage.batch(nothing, [Progress(feed=0, promises=((None, 10),))]) == [((0, 10, "final", "b"), (1,))]
+    assert stage.stores[0].blobs["stage/groups/0"] is blob, "it has not changed"
+    stage.batch(nothing, [Progress(feed=0, promises=((None, 30),))])
+    assert "stage/groups/0" not in stage.stores[0].blobs

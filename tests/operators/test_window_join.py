@@ -82,6 +82,21 @@ def equal(one: Any, other: Any) -> bool:
 Answer = tuple[int | None, int | None]
 
 
+@dataclass(frozen=True)
+class Promise:
+    """No more tuples before a time that have these values among their keys, by the number of the key."""
+
+    time: int
+    values: tuple[tuple[int, Any], ...]
+
+    def covers(self, row: Row) -> bool:
+        return all(equal(row.keys[number], value) for number, value in self.values)
+
+    @property
+    def group(self) -> tuple[tuple[str, Any], ...]:
+        return tuple((f"__k{number}", value) for number, value in self.values)
+
+
 @dataclass
 class Reference:
     """All tuples that have come, none ever dropped; answers are found by trying all pairs."""
@@ -90,6 +105,7 @@ class Reference:
     rows: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
     marks: list[int | None] = field(default_factory=lambda: [None, None])
     answered: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
+    promised: tuple[list[Promise], list[Promise]] = field(default_factory=lambda: ([], []))
     late: int = 0
 
     def matches(self, left: Row, right: Row) -> bool:
@@ -109,7 +125,7 @@ class Reference:
         """Whether a partner may still come, as far as times and keys go: tries all times of one."""
         if row.time is None or any(key is None for key in row.keys):
             return False
-        mark = self.marks[1 - port]
+        mark = self.mark_of(1 - port, row)
         if mark is None:
             return True
         reach, time = self.job.reach, row.time
@@ -122,7 +138,19 @@ class Reference:
             found = [r for r in found if r.number not in self.answered[0] and not self.matched(0, r)]
         return found
 
-    def batch(self, new: tuple[list[Row], list[Row]], marks: list[int | None], ended: set[int]) -> Counter[Answer]:
+    def mark_of(self, port: int, row: Row) -> int | None:
+        """Up to where a side has promised that no tuple with the keys of a row comes."""
+        whole = self.marks[port]
+        for_keys = [p.time for p in self.promised[port] if p.covers(row)]
+        return max([*for_keys, *([] if whole is None else [whole])], default=None)
+
+    def batch(
+        self,
+        new: tuple[list[Row], list[Row]],
+        marks: list[int | None],
+        ended: set[int],
+        promises: list[tuple[int, Promise]],
+    ) -> Counter[Answer]:
         kind = self.job.kind
         kept = tuple([r for r in new[port] if not self.is_late(port, r)] for port in (0, 1))
         self.late += sum(len(new[port]) - len(kept[port]) for port in (0, 1))
@@ -131,6 +159,8 @@ class Reference:
             self.rows[port].extend(kept[port])
             if marks[port] is not None:
                 self.marks[port] = max(marks[port], self.marks[port] or marks[port])  # type: ignore[type-var]
+        for port, promise in promises:
+            self.promised[port].append(promise)
         answers: Counter[Answer] = Counter()
         for left in self.rows[0]:
             for right in self.rows[1]:
@@ -145,7 +175,7 @@ class Reference:
         return answers
 
     def is_late(self, port: int, row: Row) -> bool:
-        mark = self.marks[port]
+        mark = self.mark_of(port, row)
         return mark is not None and row.time is not None and row.time < mark
 
     def answers_alone(self, port: int, row: Row, ended: set[int]) -> bool:
@@ -173,7 +203,13 @@ class Host:
     def restart(self) -> None:
         self.operators = [WindowJoin(self.job, store) for store in self.stores]
 
-    def batch(self, new: tuple[list[Row], list[Row]], marks: list[int | None], ended: set[int]) -> list[dict[str, Any]]:
+    def batch(
+        self,
+        new: tuple[list[Row], list[Row]],
+        marks: list[int | None],
+        ended: set[int],
+        promises: list[tuple[int, Promise]] | None = None,
+    ) -> list[dict[str, Any]]:
         for port in (0, 1):
             for part in (new[port][::2], new[port][1::2]):
                 scattered = scatter(table(part, port, self.types), self.job.key_names, len(self.stores))
@@ -181,6 +217,8 @@ class Host:
                     self.late += operator.process(rows, port)
         answers = []
         for operator in self.operators:
+            for port, promise in promises or ():
+                assert not list(operator.punctuate(Punctuation(promise.time, port=port, group=promise.group)))
             for port in (0, 1):
                 mark = marks[port]
                 if mark is not None:
@@ -273,8 +311,16 @@ def arrivals(draw: st.DrawFn, keys: tuple[Any, ...]) -> list[tuple[list[Row], li
     ]
 
 
+def promises_for(keys: tuple[Any, ...]) -> st.SearchStrategy[tuple[int, Promise]]:
+    """Promises of a side to some values of some of the keys."""
+    chosen = st.sets(st.integers(0, len(keys) - 1), min_size=1).map(sorted)
+    values = chosen.flatmap(lambda some: st.tuples(*[st.tuples(st.just(n), keys[n][1]) for n in some]))
+    return st.tuples(st.integers(0, 1), st.builds(Promise, st.integers(-30, 70), values))
+
+
 def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
     """Run a job batch by batch, and compare all that can be seen of it with the reference."""
+    with_groups = bool(job.key_types) and data.draw(st.booleans(), label="groups")
     host = Host(job, [k[0] for k in keys], data.draw(st.integers(1, 7), label="buckets"))
     reference = Reference(job)
     slack = data.draw(st.sampled_from([9, 9, 3]), label="slack")  # less than the delays: some tuples are late
@@ -289,8 +335,9 @@ def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
         said = data.draw(st.tuples(st.booleans(), st.booleans()), label="punctuated")
         marks = [None if n is None or not s else n - slack for n, s in zip(newest, said, strict=True)]
         ended = data.draw(st.sets(st.integers(0, 1)) if data.draw(st.booleans()) else st.just(set()), label="ended")
-        answers = host.batch(batch, marks, ended)
-        assert numbers(answers) == reference.batch(batch, marks, ended)
+        told = data.draw(st.lists(promises_for(keys), max_size=3), label="promises") if with_groups else []
+        answers = host.batch(batch, marks, ended, told)
+        assert numbers(answers) == reference.batch(batch, marks, ended, told)
         assert host.late == reference.late
         for port in (0, 1):
             times = Counter(place[-1] for place in host.stored(port).elements())
@@ -307,9 +354,32 @@ def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
 @settings(some, max_examples=100)
 @given(data=st.data(), reach=REACHES, keys=KEYS, residual=st.sampled_from([None, less]))
 def test_equals_nested_loops(kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, residual: Any) -> None:
-    job = Joining(kind, reach, len(keys), LEFT, RIGHT, residual, PROMISED)
+    job = Joining(kind, reach, len(keys), LEFT, RIGHT, residual, PROMISED, tuple(k[0] for k in keys))
     with cramped(data):
         run_drawn(job, keys, data)
+
+
+@every_kind
+@settings(some, max_examples=40)
+@given(data=st.data(), reach=REACHES, keys=KEYS.filter(len), restarts=st.booleans())
+def test_promises_that_are_kept_change_nothing_but_when(
+    kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, restarts: bool
+) -> None:
+    """All answers of tuples that break no promise are those of a run in which nothing is promised before the end."""
+    job = Joining(kind, reach, len(keys), LEFT, RIGHT, None, PROMISED, tuple(k[0] for k in keys))
+    host, judge = Host(job, [k[0] for k in keys], 3), Reference(job)
+    found: Counter[Answer] = Counter()
+    batches = data.draw(arrivals(keys), label="batches")
+    for number, batch in enumerate(batches):
+        kept = tuple([r for r in batch[port] if not judge.is_late(port, r)] for port in (0, 1))
+        told = data.draw(st.lists(promises_for(keys), max_size=3), label="promises")
+        ended = {0, 1} if number == len(batches) - 1 else set()
+        found += numbers(host.batch((kept[0], kept[1]), [None, None], ended, told))
+        judge.batch((kept[0], kept[1]), [None, None], set(), told)
+        if restarts:
+            host.restart()
+    assert host.late == 0
+    assert found == Reference(job).batch(judge.rows, [None, None], {0, 1}, [])
 
 
 # -- fixed cases -------------------------------------------------------------------------------------------
@@ -394,6 +464,77 @@ def test_keys_of_every_type(type_: pa.DataType, values: list[Any]) -> None:
     host.restart()
     expected = {(n, m): 1 for n in range(size) for m in (n, size + 1 + n)}
     assert numbers(host.batch(([], rights), [None, None], set())) == {**expected, (None, size): 1}
+
+
+@pytest.mark.parametrize(("type_", "values"), KEY_VALUES, ids=lambda v: str(v) if isinstance(v, pa.DataType) else "")
+def test_promises_to_keys_of_every_type(type_: pa.DataType, values: list[Any]) -> None:
+    host = Host(Joining(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, key_types=(type_,)), [type_])
+    host.batch(([Row(n, 10, (value,)) for n, value in enumerate(values)], []), [None, None], set())
+    host.restart()
+    for n, value in enumerate(values):
+        promise = Promise(16, ((0, value),))
+        assert numbers(host.batch(([], []), [None, None], set(), [(1, promise)])) == {(n, None): 1}
+        assert host.operators[0].live(0) == len(values) - n - 1
+        host.restart()
+    host.batch(([], [Row(n, 15, (value,)) for n, value in enumerate(values)]), [None, None], set())
+    assert host.late == len(values)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_key_is_settled_as_soon_as_the_other_side_has_promised_it(restarts: bool) -> None:
+    job = Joining(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, None, PROMISED, (pa.int64(),))
+    host = Host(job, [pa.int64()])
+
+    def again(*batch: Any) -> Counter[Answer]:
+        answers = numbers(host.batch(*batch))
+        if restarts:
+            host.restart()
+        return answers
+
+    def until(time: int, key: int | None, port: int = 1) -> tuple[int, Promise]:
+        return port, Promise(time, ((0, key),))
+
+    many = [*rows(10, 11, 20), *rows(10, key=2, first=3)]
+    assert again((many, [Row(0, 12, (1,))]), [None, None], set()) == {(0, 0): 1, (1, 0): 1}
+    assert host.operators[0].waits == 16
+    assert again(([], []), [None, None], set(), [until(16, 1)]) == {}  # 10 has had a match, and can have no other
+    assert host.stored(0) == {(1, 11): 1, (1, 20): 1, (2, 10): 1}
+    assert host.stored(1) == {(1, 12): 1}  # the left side has promised nothing
+    assert host.operators[0].waits == 16  # for key 2
+    assert again(([], []), [None, None], set(), [until(26, 1), until(90, None)]) == {(2, None): 1}
+    assert again(([], []), [None, None], set(), [until(25, 1)]) == {}
+    # New ones are answered at once and not stored, but for those that may have other partners; what is late is dropped.
+    new, late = rows(9, 20, 21, first=4), rows(25, 26, first=1)
+    assert again((new, late), [None, None], set()) == {(4, 0): 1, (5, None): 1, (6, 2): 1}
+    assert host.late == 1
+    assert host.stored(0) == {(1, 21): 1, (2, 10): 1}
+    assert ("1/promises" in host.stores[0].blobs, "0/promises" in host.stores[0].blobs) == (True, False)
+    # Once the whole side is as far, nothing is remembered of the promise, and nothing is answered again.
+    assert again(([], []), [None, 30], set()) == {(3, None): 1}
+    assert "1/promises" not in host.stores[0].blobs
+    assert host.stored(0) == {}
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_has_been_answered_as_its_time_passed_is_not_answered_for_its_key(restarts: bool) -> None:
+    job = Joining(JoinKind.LEFT, Band(-100, 5), 1, LEFT, RIGHT, key_types=(pa.int64(),))
+    host = Host(job, [pa.int64()])
+    host.batch((rows(10, 20, 21), []), [None, None], set())
+    assert numbers(host.batch(([], []), [None, 16], set())) == {(0, None): 1}
+    assert len(host.operators[0]._states[0].slices[0]) == 3  # too few are dead to write it anew
+    for time, expected in ((18, {}), (26, {(1, None): 1}), (40, {(2, None): 1})):
+        if restarts:
+            host.restart()
+        answers = numbers(host.batch(([], []), [None, None], set(), [(1, Promise(time, ((0, 1),)))]))
+        assert answers == expected
+    assert numbers(host.batch(([], []), [None, 50], set())) == {}
+
+
+def test_without_a_bound_a_promise_frees_nothing() -> None:
+    job = Joining(JoinKind.LEFT, Band(-5, None), 1, LEFT, RIGHT, key_types=(pa.int64(),))
+    host = Host(job, [pa.int64()])
+    assert not host.batch((rows(10), []), [None, None], set(), [(1, Promise(10**6, ((0, 1),)))])
+    assert host.stored(0) == {(1, 10): 1}
 
 
 def test_minus_zero_is_zero() -> None:
