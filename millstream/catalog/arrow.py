@@ -49,6 +49,18 @@ def to_arrow(type_: SqlType) -> pa.DataType | None:
     return _PLAIN.get(type_.this)
 
 
+def carried(type_: SqlType) -> pa.DataType | None:
+    """The Arrow type of what classes of Python can take and give: besides plain values, arrays of them.
+
+    >>> carried(sql_type("array<array<int>>"))
+    ListType(list<item: list<item: int32>>)
+    """
+    if type_.this is exp.DType.ARRAY and type_.expressions:
+        values = carried(type_.expressions[0])
+        return None if values is None else pa.list_(values)
+    return to_arrow(type_)
+
+
 def to_sql(type_: pa.DataType) -> SqlType:
     """The SQL type of an Arrow type.
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.aggregates.user.python_aggregate import PyAggregate
 from millstream.aggregates.user.python_class import find_class
-from millstream.catalog.arrow import to_arrow
+from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall, PythonAggregate
 from millstream.catalog.schema import Schema, type_name
@@ -77,4 +77,4 @@ def _instance(definition: PythonAggregate) -> PyAggregate:
 
 
 def _types(schema: Schema) -> list[object]:
-    return [to_arrow(column.type) for column in schema]
+    return [carried(column.type) for column in schema]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.aggregates.user.python_class import ClassProblem, check_class, find_class
-from millstream.catalog.arrow import to_arrow
+from millstream.catalog.arrow import carried
 from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import type_name
 from millstream.errors import NotYet, Refused
@@ -17,9 +17,9 @@ def bind_python_class(statement: CreatePythonAggregate) -> tuple[PythonAggregate
     """The aggregate that a class is, and what its author should know about it; the class must be there and fit."""
     definition = bind_python_aggregate(statement)
     for column in (*definition.parameters, *definition.result):
-        if to_arrow(column.type) is None:
+        if carried(column.type) is None:
             message = f"an aggregate in Python cannot have '{column.name}' {type_name(column.type)} yet"
-            hint = "numbers, texts, truths, dates and times work"
+            hint = "numbers, texts, truths, dates, times and arrays of them work"
             raise NotYet(message, statement.text, statement.name.span, clause="CREATE AGGREGATE", hint=hint)
     try:
         form = check_class(find_class(definition.place), len(definition.parameters))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 from sqlglot.errors import SqlglotError
 
 from millstream.aggregates.user.python_class import ClassProblem, check_class, remember
-from millstream.catalog.arrow import to_arrow
+from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Column, Schema, sql_type
@@ -168,8 +168,8 @@ def _schema(columns: Mapping[str, Any], cls: type) -> Schema:
             type_ = sql_type(str(text))
         except (SqlglotError, ValueError):
             type_ = sql_type("unknown")
-        if to_arrow(type_) is None:
+        if carried(type_) is None:
             message = f"{cls.__qualname__} cannot have '{name}' of the type {text}"
-            raise SettingError(f"{message}\nhelp: numbers, texts, truths, dates and times work")
+            raise SettingError(f"{message}\nhelp: numbers, texts, truths, dates, times and arrays of them work")
         found.append(Column(name, type_))
     return Schema(found)

@@ -60,7 +60,7 @@ from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
-from millstream.plan.trace import holds_back, steps
+from millstream.plan.trace import holds_back, reduces, steps
 from millstream.spark.buckets import task_count
 from millstream.spark.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.host import Host
@@ -363,6 +363,7 @@ class Mill:
                 once=self.once,
                 trigger=self.settings.trigger_interval,
                 clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats, holds_back(plan)),
+                reduces=reduces(plan),
             )
         except AnalysisException as problem:
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem

@@ -22,6 +22,9 @@ from millstream.plan.algebra import (
 )
 from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.windows.join_kind import JoinKind
+from millstream.windows.rows import Rows
+from millstream.windows.session import Session
+from millstream.windows.slide_by_tuple import SlideByTuple
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)
 """The steps that keep something from one batch to the next, and whose answers make progress by themselves."""
@@ -69,6 +72,20 @@ def holds_back(node: Node) -> bool:
     pairing = (JoinKind.INNER, JoinKind.SEMI)
     stages = [step for step in steps(node) if isinstance(step, STAGES)]
     return any(not (isinstance(step, WindowJoin) and step.kind in pairing) for step in stages)
+
+
+def reduces(node: Node) -> bool:
+    """Whether each stage that reads a source takes partial states of panes in place of tuples."""
+    return all(
+        isinstance(stage, WindowAggregate) and _by_panes(stage)
+        for stage in steps(node)
+        if isinstance(stage, STAGES)
+        and any(not isinstance(feeder(p), STAGES) for below in stage.inputs for p in parts(below))
+    )
+
+
+def _by_panes(stage: WindowAggregate) -> bool:
+    return not stage.windowed.from_first and not isinstance(stage.windowed.window, Rows | SlideByTuple | Session)
 
 
 def parts(node: Node) -> tuple[Node, ...]:

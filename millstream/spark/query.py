@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink
 from millstream.catalog.heartbeats import Heartbeats
+from millstream.spark.arrow_batches import bounded_by_rows
 from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.buckets import tasks_for
 from millstream.spark.changing_tables import follow_tables
@@ -47,12 +48,16 @@ def start(
     once: bool,
     trigger: timedelta,
     clocks: Clocks,
+    reduces: bool = False,
 ) -> Handle:
-    """Start the frame. With `once` it ends by itself when it has read what was there at its start."""
+    """Start the frame. With `once` it ends by itself when it has read what was there at its start.
+
+    `reduces`: whether no tuple of a source goes to a stage as it is.
+    """
     target = open_sinks(host, sinks, place, deliver)
     told = once and host.place is not None and clocks.ends
     pause = timedelta(0) if told else None if once else trigger
-    with tasks_for(host):
+    with tasks_for(host), bounded_by_rows(host.spark, reduces):
         query = _begin(frame, target, place, counts, name, pause)
     if told:
         return BoundedRun(query, place.control)

@@ -1,10 +1,13 @@
 """How the answers of a stage cross to Spark: as pandas frames, which is what Spark takes from a stateful processor.
 
 Plain columns stay backed by Arrow, so that pandas neither copies nor converts them. Times cross as microseconds, for
-PySpark would convert every time stamp by its zone; nested values cross as Python objects.
+PySpark would convert every time stamp by its zone. So do arrays of plain values; other nested values cross as Python
+objects.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -24,7 +27,12 @@ class OneArray(pd.arrays.ArrowExtensionArray):
     def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:  # noqa: A002
         """The column as it is."""
         array = super().__arrow_array__(type)
-        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        return array if type is None else array.cast(type)
+
+    def map(self, mapper: Any, na_action: Any = None) -> OneArray:
+        """The column as it is: PySpark would make every array anew, value by value, to get what is here already."""
+        return self
 
 
 def wire_schema(schema: pa.Schema) -> StructType:
@@ -50,9 +58,16 @@ def _series(rows: pa.Table, field: pa.Field) -> pd.Series:
         column = rows[field.name].cast(field.type)
     if pt.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
-    if pt.is_nested(column.type):
+    if pt.is_nested(column.type) and not _crosses(column.type):
         return pd.Series(column.to_pylist(maps_as_pydicts="strict"), dtype=object)
     return pd.Series(OneArray(column))
+
+
+def _crosses(type_: pa.DataType) -> bool:
+    """Whether arrays can cross as they are: PySpark converts nothing in them."""
+    if pt.is_list(type_):
+        return _crosses(type_.value_type)
+    return not (pt.is_nested(type_) or pt.is_timestamp(type_))
 
 
 def _restored(field: pa.Field) -> SparkColumn:
