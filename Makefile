@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt scripts/python scripts/java
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	@touch $(STAMP)
 
-demo: setup  ## the auction house: three continuous queries, live, then a summary
-	@$(BIN)/python examples/auctions/demo.py
+demo: setup  ## two minutes of a soccer match, four queries over its sensors, and a page of results
+	@$(BIN)/millstream demo
 
 test: setup  ## all tests
 	@$(BIN)/pytest

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from millstream import __version__
-from millstream.cli import bench, explain, generate, run, shell
+from millstream.cli import bench, demo, explain, generate, run, shell
 from millstream.errors import MillstreamError
 
-COMMANDS = (run, shell, explain, generate, bench)
+COMMANDS = (run, shell, explain, demo, generate, bench)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -23,7 +23,7 @@ from millstream.language.parser import statements
 from millstream.language.trial import pretend
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks")
+NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks", "soccer")
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 WORD_LIMITS = {"README.md": 500, "docs/quickstart.md": 449, "docs/architecture.md": 1500, "docs/operations.md": 300}
 REFUSALS: dict[str, type[Exception]] = {"sql not-yet": NotYet, "sql refused": Refused}
