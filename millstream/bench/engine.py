@@ -25,13 +25,16 @@ LOG_LINES = 15
 class Engine:
     """One engine in a process of its own, so that neither memory nor compiled code is shared with another."""
 
+    WORKER = "millstream.bench.worker"
+    """The module that runs there."""
+
     def __init__(self, workload: str, name: str, setting: Setting) -> None:
         self.name = name
         self.peak_bytes = 0
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the engine)
         self._heard = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "millstream.bench.worker", workload, name, json.dumps(setting.to_json())],
+            [sys.executable, "-m", self.WORKER, workload, name, json.dumps(setting.to_json())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -1,4 +1,4 @@
-"""Pictures of a sweep's figures, drawn from its file alone."""
+"""Pictures of the figures of a sweep, or of the NEXMark queries, drawn from their file alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from typing import Any
 from millstream.bench.sweep import SLIDE, USUAL_KEYS
 from millstream.errors import SettingError
 
-COLOURS = {"millstream": "#1b6ca8", "spark": "#e07a1f", "flink": "#b23a6b", "flink-datagen": "#d59bb5"}
+COLOURS = {
+    "millstream": "#1b6ca8",
+    "spark": "#e07a1f",
+    "flink": "#b23a6b",
+    "flink-datagen": "#d59bb5",
+    "flink-suite": "#d59bb5",
+}
 SIZE = (6.4, 4.0)
 DOTS_PER_INCH = 130
 
@@ -19,7 +25,7 @@ Points = Mapping[str, Any]
 
 
 def draw(figures: Mapping[str, Any], folder: Path) -> list[Path]:
-    """One PNG for each part of a sweep that the figures hold."""
+    """One PNG for each part that the figures hold."""
     pyplot = _pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     points: Points = figures["points"]
@@ -34,6 +40,9 @@ def draw(figures: Mapping[str, Any], folder: Path) -> list[Path]:
             drawn.append(_picture(pyplot, folder / f"{part}.png", _throughput(found, label, rows)))
     if memory := {name: p for name, p in points.items() if name.startswith("state/")}:
         drawn.append(_picture(pyplot, folder / "memory.png", _memory(memory)))
+    if ratios := _ratios(points):
+        events = rows.replace("rows", "events")
+        drawn.append(_picture(pyplot, folder / "nexmark.png", _queries(ratios, events)))
     if "latency" in points:
         drawn.append(_picture(pyplot, folder / "latency.png", _latency(points["latency"])))
     return drawn
@@ -94,6 +103,35 @@ def _memory(points: Points) -> Callable[[Any], None]:
         _plain_log(axes)
         axes.set(xlabel=f"range of the window in seconds (slide {SLIDE} s)", ylabel="state in MB")
         axes.set(title=f"State of count, max and sum over {USUAL_KEYS:,} keys")
+
+    return fill
+
+
+def _ratios(points: Points) -> dict[str, dict[str, float]]:
+    """For each other engine the ratio of Millstream's speed to its own, query by query."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for name, point in points.items():
+        kind, _, query = name.partition("/")
+        if kind == "nexmark":
+            for pair, ratio in point.get("paired_ratios", {}).items():
+                found[pair.partition("/")[2]][query] = ratio
+    return dict(found)
+
+
+def _queries(found: dict[str, dict[str, float]], title: str) -> Callable[[Any], None]:
+    names = sorted({query for ratios in found.values() for query in ratios}, key=lambda query: int(query[1:]))
+    width = 0.8 / len(found)
+
+    def fill(axes: Any) -> None:
+        for number, (engine, ratios) in enumerate(found.items()):
+            places = [names.index(query) + width * (number - (len(found) - 1) / 2) for query in ratios]
+            above = [ratio - 1 for ratio in ratios.values()]  # bars stand on 1, or hang from it
+            axes.bar(places, above, width, bottom=1, label=f"to {engine}", color=COLOURS.get(engine))
+        _plain_log(axes)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.set_xticks(range(len(names)), names)
+        axes.axhline(1, color="black", linewidth=1)
+        axes.set(ylabel="Millstream's events/s to the other's", title=f"NEXMark: {title}")
 
     return fill
 

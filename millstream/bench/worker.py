@@ -8,14 +8,39 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from millstream.bench.workload import Job, Setting, Workload
 from millstream.errors import MillstreamError
 
 
+class Closing(Protocol):
+    """Something that lets go of its engine at the end."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+Answering = Callable[[str], dict[str, Any]]
+"""Does what a line asks for; the values of the answer."""
+
+
 def main(workload: str, engine: str, setting: str) -> int:
+    """One workload in the hands of one engine."""
+
+    def start() -> tuple[Closing, Answering]:
+        found: Workload = importlib.import_module(f"millstream.bench.{workload}").WORKLOAD
+        given = Setting(**json.loads(setting))
+        job = found.engines[engine](given)
+        return job, lambda request: _do(found, job, given, request)
+
+    return serve(start)
+
+
+def serve(start: Callable[[], tuple[Closing, Answering]]) -> int:
     """Serve until standard input ends, so that no worker outlives the one who asked for it."""
     # Whatever the engine prints must not come between the answers.
     answers = os.fdopen(os.dup(1), "w")
@@ -25,14 +50,12 @@ def main(workload: str, engine: str, setting: str) -> int:
         answers.write(json.dumps(values) + "\n")
         answers.flush()
 
-    job: Job | None = None
+    job: Closing | None = None
     try:
-        found: Workload = importlib.import_module(f"millstream.bench.{workload}").WORKLOAD
-        given = Setting(**json.loads(setting))
-        job = found.engines[engine](given)
+        job, do = start()
         answer(ready=True)
         for line in sys.stdin:
-            answer(**_do(found, job, given, line.strip()))
+            answer(**do(line.strip()))
     except MillstreamError as problem:
         answer(error=str(problem))
         return 1

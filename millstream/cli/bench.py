@@ -10,7 +10,7 @@ from typing import Any
 
 from millstream.bench import join, passthrough, sliding
 from millstream.bench.workload import Size, Workload
-from millstream.cli import bench_streams, bench_uda
+from millstream.cli import bench_debs, bench_nexmark, bench_streams, bench_uda
 from millstream.cli.bench_arguments import add_choices, add_data, add_runs, add_size, at_least, numbers, say
 
 WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD, sliding.WORKLOAD)
@@ -36,6 +36,8 @@ def add_arguments(commands: Any) -> None:
     _add_state(workloads)
     bench_uda.add_arguments(workloads)
     bench_streams.add_arguments(workloads)
+    bench_nexmark.add_arguments(workloads)
+    bench_debs.add_arguments(workloads)
     _add_sweep(workloads)
     _add_plots(workloads)
 
@@ -232,9 +234,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _add_plots(commands: Any) -> None:
-    what = "draw the figures of a sweep as PNG"
+    what = "draw the figures of a sweep, or of the NEXMark queries, as PNG"
     parser = commands.add_parser("plots", help=what, description=what)
-    parser.add_argument("figures", type=Path, metavar="FIGURES", help="the file that bench sweep wrote")
+    parser.add_argument(
+        "figures", type=Path, metavar="FIGURES", help="the file that bench sweep, or bench nexmark --figures, wrote"
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the pictures go")
     parser.set_defaults(command=_plots)
 
