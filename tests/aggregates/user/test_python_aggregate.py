@@ -258,7 +258,7 @@ def test_classes_that_cannot_be_used(place: str) -> None:
             Refused,
             "the state and 2 values",
         ),
-        (f"CREATE AGGREGATE f (x ARRAY<INT>) : INT LANGUAGE PYTHON '{PLACE}:Spread'", NotYet, "cannot have 'x'"),
+        (f"CREATE AGGREGATE f (x MAP<INT, INT>) : INT LANGUAGE PYTHON '{PLACE}:Spread'", NotYet, "cannot have 'x'"),
         (CREATE % "Spread" + "SELECT spread(price) FROM open_auction", Refused, "on a bare stream"),
         (
             CREATE % "Spread" + "SELECT spread() OVER (ROWS 3 PRECEDING) FROM open_auction",
