@@ -14,10 +14,10 @@ from typing import Any, Self
 
 import psutil
 
+from millstream.bench.family import SAMPLE_SECONDS, family, taken_bytes
 from millstream.bench.workload import Setting
 from millstream.errors import RunError
 
-SAMPLE_SECONDS = 0.1
 STOP_SECONDS = 20.0
 LOG_LINES = 15
 
@@ -69,7 +69,7 @@ class Engine:
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            for child in self._family():
+            for child in family(self._tree):
                 with contextlib.suppress(psutil.Error):
                     child.kill()
             self._process.wait()
@@ -112,17 +112,7 @@ class Engine:
         return answer
 
     def _sample(self) -> None:
-        taken = 0
-        for process in self._family():
-            with contextlib.suppress(psutil.Error):
-                taken += process.memory_info().rss
-        self.peak_bytes = max(self.peak_bytes, taken)
-
-    def _family(self) -> list[psutil.Process]:
-        try:
-            return [self._tree, *self._tree.children(recursive=True)]
-        except psutil.Error:
-            return []
+        self.peak_bytes = max(self.peak_bytes, taken_bytes(self._tree))
 
     def _last_words(self) -> str:
         self._log.seek(0)

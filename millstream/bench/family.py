@@ -12,6 +12,23 @@ import psutil
 SAMPLE_SECONDS = 0.1
 
 
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """A process and all that come of it; none if it has ended."""
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def taken_bytes(process: psutil.Process) -> int:
+    """The memory of a process and of all that come of it."""
+    taken = 0
+    for one in family(process):
+        with contextlib.suppress(psutil.Error):
+            taken += one.memory_info().rss
+    return taken
+
+
 class PeakMemory:
     """Watches this process and its children for a block."""
 
@@ -33,8 +50,4 @@ class PeakMemory:
     def _sample(self) -> None:
         own = psutil.Process()
         while not self._over.wait(SAMPLE_SECONDS):
-            taken = 0
-            for process in (own, *own.children(recursive=True)):
-                with contextlib.suppress(psutil.Error):
-                    taken += process.memory_info().rss
-            self.peak_bytes = max(self.peak_bytes, taken)
+            self.peak_bytes = max(self.peak_bytes, taken_bytes(own))

@@ -7,10 +7,8 @@ alone) and {"do": "results", "folder": ...}; each is answered by one line.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-import traceback
 from typing import Any
 
 RESULT = "k INT, v DOUBLE, w DOUBLE"
@@ -102,30 +100,9 @@ def _interval(millis: int) -> str:
 
 def main(job: str) -> int:
     """Serve until standard input ends."""
-    # Whatever Flink prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    from flink_serving import one_job, serve  # type: ignore[import-not-found,unused-ignore]
 
-    def answer(**values: Any) -> None:
-        answers.write(json.dumps(values) + "\n")
-        answers.flush()
-
-    try:
-        program = Program(json.loads(job))
-        answer(ready=True)
-        for line in sys.stdin:
-            request = json.loads(line)
-            if request["do"] == "results":
-                program.results(request["folder"])
-                answer(done=True)
-            else:
-                answer(seconds=program.scan() if request["do"] == "scan" else program.run())
-    except Exception as problem:
-        traceback.print_exc()
-        told = [line for line in str(problem).splitlines() if line and not line.startswith("\t")]
-        answer(error="; ".join(told[:4]))
-        return 1
-    return 0
+    return int(serve(lambda: one_job(Program(json.loads(job)))))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,9 @@ The job: `python flink_nexmark_program.py '{"tables": [...], "queries": {"q0": {
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-import traceback
+from collections.abc import Callable
 from typing import Any
 
 
@@ -89,34 +88,24 @@ class Program:
 
 def main(job: str) -> int:
     """Serve until standard input ends."""
-    # Whatever Flink prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    from flink_serving import serve  # type: ignore[import-not-found,unused-ignore]
 
-    def answer(**values: Any) -> None:
-        answers.write(json.dumps(values) + "\n")
-        answers.flush()
+    return int(serve(lambda: _answering(Program(json.loads(job)))))
 
-    try:
-        program = Program(json.loads(job))
-        answer(ready=True)
-        for line in sys.stdin:
-            request = json.loads(line)
-            if request["do"] == "results":
+
+def _answering(program: Program) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def do(request: dict[str, Any]) -> dict[str, Any]:
+        match request["do"]:
+            case "results":
                 program.results(request["query"], request["folder"])
-                answer(done=True)
-            elif request["do"] == "sums":
-                answer(sums=program.sums(request["query"]))
-            elif request["do"] == "scan":
-                answer(seconds=program.scan())
-            else:
-                answer(seconds=program.run(request["query"]))
-    except Exception as problem:
-        traceback.print_exc()
-        told = [line for line in str(problem).splitlines() if line and not line.startswith("\t")]
-        answer(error="; ".join(told[:4]))
-        return 1
-    return 0
+                return {"done": True}
+            case "sums":
+                return {"sums": program.sums(request["query"])}
+            case "scan":
+                return {"seconds": program.scan()}
+        return {"seconds": program.run(request["query"])}
+
+    return do
 
 
 if __name__ == "__main__":
