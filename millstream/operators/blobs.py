@@ -55,10 +55,16 @@ class MemoryBlobs:
                 yield name, self.blobs[name]
 
 
+SMALL = 4096
+"""Tables of no more bytes are not worth compressing."""
+
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
 def to_bytes(table: pa.Table) -> bytes:
-    """A table as Arrow IPC."""
+    """A table as Arrow IPC; compressed, as that takes no longer than the copies that are made of it on its way."""
     out = io.BytesIO()
-    with pa.ipc.new_stream(out, table.schema) as writer:
+    with pa.ipc.new_stream(out, table.schema, options=_COMPRESSED if table.nbytes > SMALL else None) as writer:
         writer.write_table(table.combine_chunks())
     return out.getvalue()
 

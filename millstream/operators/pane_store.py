@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,8 +14,10 @@ from millstream.operators.key_index import KeyIndex
 from millstream.operators.pane_states import (
     Pane,
     Rows,
+    change_present,
     grown,
     pack_present,
+    pack_some,
     pack_together,
     unpack_present,
     unpack_together,
@@ -26,12 +30,25 @@ COMPACT_FROM = 4096
 """Below so many keys, those that have gone are not worth a clean-up."""
 
 
+MANY = 4096
+"""A pane with fewer keys is written as a whole."""
+
+
+class Change(NamedTuple):
+    """A blob with some keys of a pane, and how many."""
+
+    name: str
+    rows: int
+
+
 class PaneStore:
     """Panes by number. They are written at the end of a batch, and only those that were added to.
 
-    A pane that may still change has a blob of its own, `pane/<number>`. Those that were settled within one batch go
-    into one blob together, `panes/<first>-<last>`: with small panes the number of blobs is what costs. Such a blob
-    goes with the last of its panes; until then it may hold some that are gone, which whoever reads it must know.
+    A pane that may still change has a blob of its own, `pane/<number>`. If a batch changes few of its keys, these are
+    written alone, to `pane/<number>+<count>`, until they are as many as the pane has. Panes that were settled within
+    one batch go into one blob together, `panes/<first>-<last>`: with small panes the number of blobs is what costs.
+    Such a blob goes with the last of its panes; until then it may hold some that are gone, which whoever reads it must
+    know.
     """
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
@@ -43,9 +60,18 @@ class PaneStore:
         self._members: dict[str, set[int]] = {}
         for name, blob in blobs.scan(TOGETHER):
             self._hold(name, unpack_together(work, from_bytes(blob)))
+        self._changes: dict[int, list[Change]] = {}
+        changes: list[tuple[int, int, str, pa.Table]] = []
         for name, blob in blobs.scan(ALONE):  # what was written alone came after what was written together
-            self._hold(name, {int(name.removeprefix(ALONE)): unpack_present(work, from_bytes(blob))})
-        self._changed: set[int] = set()
+            pane, _, count = name.removeprefix(ALONE).partition("+")
+            if count:
+                changes.append((int(pane), int(count), name, from_bytes(blob)))
+            else:
+                self._hold(name, {int(pane): unpack_present(work, from_bytes(blob))})
+        for number, _, name, table in sorted(changes, key=lambda change: change[:2]):
+            self.panes[number] = change_present(work, self.panes[number], table)
+            self._changes.setdefault(number, []).append(Change(name, table.num_rows))
+        self._changed: dict[int, list[Rows] | None] = {}
 
     @property
     def keys(self) -> pa.Table:
@@ -59,18 +85,22 @@ class PaneStore:
         states = zeros(self._work.calls, size) if before is None else self._grown(before, size)
         for call, state, new in zip(self._work.calls, states, incoming, strict=True):
             put(state, rows, call.aggregate.merge(take(state, rows), new))
-        self.put(pane, states)
+        self.panes[pane] = states
+        changed = self._changed.setdefault(pane, [] if before is not None else None)
+        if changed is not None:
+            changed.append(rows)
         return before
 
     def put(self, pane: int, states: Pane) -> None:
         """Keep a pane."""
         self.panes[pane] = states
-        self._changed.add(pane)
+        self._changed[pane] = None
 
     def drop(self, pane: int) -> None:
         """Let go of a pane."""
         del self.panes[pane]
-        self._changed.discard(pane)
+        self._changed.pop(pane, None)
+        self._forget_changes(pane)
         self._move(pane, None)
 
     def write(self, settled: int | None) -> None:
@@ -81,11 +111,30 @@ class PaneStore:
             self._blobs.put(name, to_bytes(pack_together(self._work, {p: self.panes[p] for p in new})))
             for pane in new:
                 self._move(pane, name)
-            self._changed.difference_update(new)
-        for pane in sorted(self._changed):
-            self._blobs.put(f"{ALONE}{pane}", to_bytes(pack_present(self._work, self.panes[pane])))
-            self._move(pane, f"{ALONE}{pane}")
+                del self._changed[pane]
+        for pane, changed in sorted(self._changed.items()):
+            self._write(pane, changed)
         self._changed.clear()
+
+    def _write(self, pane: int, changed: list[Rows] | None) -> None:
+        """Write what has changed of a pane, or all of it, if that is not much more; None: all has."""
+        states, name = self.panes[pane], f"{ALONE}{pane}"
+        if changed is not None and self._places.get(pane) == name:
+            rows = np.unique(np.concatenate(changed))
+            earlier = self._changes.setdefault(pane, [])
+            size = len(states[0][0])
+            if size >= MANY and 2 * (len(rows) + sum(change.rows for change in earlier)) < size:
+                change = Change(f"{name}+{len(earlier)}", len(rows))
+                self._blobs.put(change.name, to_bytes(pack_some(self._work, states, rows)))
+                earlier.append(change)
+                return
+        self._forget_changes(pane)
+        self._blobs.put(name, to_bytes(pack_present(self._work, states)))
+        self._move(pane, name)
+
+    def _forget_changes(self, pane: int) -> None:
+        for change in self._changes.pop(pane, ()):
+            self._blobs.delete(change.name)
 
     def _hold(self, name: str, panes: dict[int, Pane]) -> None:
         self.panes.update(panes)
