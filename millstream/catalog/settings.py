@@ -11,6 +11,7 @@ from millstream.catalog.options import Option, count
 from millstream.errors import SettingError
 
 AUTO = "auto"
+SPARK = "spark"
 MOST_BUCKETS = 1000
 
 
@@ -25,6 +26,17 @@ def bucket_count(text: str) -> int | None:
     if not text.isdigit() or not 1 <= int(text) <= MOST_BUCKETS:
         raise ValueError(f"auto, or a whole number from 1 to {MOST_BUCKETS}")
     return int(text)
+
+
+def direct_reading(text: str) -> bool:
+    """Read who reads files: whether stages may.
+
+    >>> direct_reading("auto"), direct_reading("Spark")
+    (True, False)
+    """
+    if text.lower() not in (AUTO, SPARK):
+        raise ValueError("auto or spark")
+    return text.lower() == AUTO
 
 
 SETTINGS = {
@@ -45,6 +57,11 @@ SETTINGS = {
         bucket_count,
         None,
         "in how many parts by key a query started from now on does its work: auto (one for each core), or so many",
+    ),
+    "reader": Option(
+        direct_reading,
+        True,
+        "who reads files in queries started from now on: auto (stages themselves, where they can), or spark",
     ),
 }
 
@@ -82,12 +99,19 @@ class Settings:
         return cast("int | None", self._values["buckets"])
 
     @property
+    def direct(self) -> bool:
+        """Whether stages may read files by themselves."""
+        return cast("bool", self._values["reader"])
+
+    @property
     def results_kept(self) -> int:
         """How many result rows a query keeps."""
         return cast("int", self._values["results_kept"])
 
 
 def _written(value: object) -> str:
-    if value is None:
+    if value is None or value is True:
         return AUTO
+    if value is False:
+        return SPARK
     return spoken(value) if isinstance(value, timedelta) else str(value)

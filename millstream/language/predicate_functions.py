@@ -161,6 +161,30 @@ def remainder(left: Values, right: Values) -> Values:
         return _valid_only(np.fmod(a, b), valid, left.type)
 
 
+def whole_divide(left: Values, right: Values) -> Values:
+    """`left DIV right` for BIGINT: the quotient without its fraction; NULL where the divisor is zero.
+
+    >>> whole_divide(pa.array([7, -7, 1, -(2**63)]), pa.array([2, 2, 0, -1])).to_pylist()
+    [3, -3, None, -9223372036854775808]
+    """
+    found = pc.divide(left, _not_zero(right))
+    minus = pc.equal(right, pa.scalar(-1, right.type))
+    if pc.any(pc.fill_null(pa.array([minus.as_py()]) if isinstance(minus, pa.Scalar) else minus, False)).as_py():
+        found = pc.if_else(minus, pc.negate(left), found)  # Arrow has 0 for the least number
+    return found
+
+
+def positive_remainder(left: Values, right: Values) -> Values:
+    """`pmod(left, right)`: the remainder, moved into the range of the divisor if it is negative.
+
+    >>> positive_remainder(pa.array([7, -7, None]), pa.scalar(3)).to_pylist()
+    [1, 2, None]
+    """
+    rest = remainder(left, right)
+    negative = pc.less(rest, pa.scalar(0, rest.type))
+    return pc.if_else(negative, remainder(pc.add(rest, right), right), rest)
+
+
 def negate(value: Values) -> Values:
     """`-value` for INT and BIGINT, whose least numbers have no negative."""
     return subtract(pa.scalar(0, value.type), value)
@@ -389,6 +413,18 @@ def shift(value: Values, by: int) -> Values:
     return add(value.cast(width), pa.scalar(by, width)).cast(value.type)
 
 
+def since_1970(value: Values, unit: int) -> Values:
+    """How many whole units, each so many microseconds, a timestamp is after the beginning of 1970.
+
+    >>> since_1970(pa.array([-1, 1_999_999], pa.timestamp("us", "UTC")), 1_000_000).to_pylist()
+    [-1, 1]
+    """
+    micros = value.cast(_BITS_64)
+    if unit == 1:
+        return micros
+    return _valid_only(np.floor_divide(_numpy(micros), unit), pc.is_valid(micros), _BITS_64)
+
+
 # -- texts ---------------------------------------------------------------------------------------------------
 
 
@@ -440,6 +476,22 @@ def substring(value: Values, start: int, count: int | None) -> Values:
 def matches(value: Values, pattern: str) -> Values:
     """Whether a text matches a regular expression of RE2."""
     return pc.match_substring_regex(value, pattern)
+
+
+# -- arrays --------------------------------------------------------------------------------------------------
+
+
+def array_of(*values: Values) -> Values:
+    """`array(a, b)`: an array for each row.
+
+    >>> array_of(pa.array([1, 2]), pa.scalar(0)).to_pylist()
+    [[1, 0], [2, 0]]
+    """
+    columns = _arrays(*values)
+    rows, width = len(columns[0]), len(columns)
+    order = np.arange(rows * width).reshape(width, rows).T.reshape(-1)
+    ends = pa.array(np.arange(0, rows * width + 1, width, dtype=np.int32))
+    return pa.ListArray.from_arrays(ends, pa.concat_arrays(columns).take(pa.array(order)))
 
 
 # -- helpers -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a condition becomes: steps over Arrow tables, made of plain parts, so that they travel to Spark's workers."""
+"""What an expression becomes: steps over Arrow tables, made of plain parts, so that they travel to Spark's workers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.language import predicate_functions as f
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A condition."""
+    """A whole expression."""
 
     step: Step
 
     def __call__(self, table: pa.Table) -> pa.Array:
-        """Whether it holds for each row."""
+        """What it gives for each row."""
         said = self.step(table)
         return pa.repeat(said, table.num_rows) if isinstance(said, pa.Scalar) else said
 
@@ -58,7 +62,29 @@ class Applied:
         return self.function(*(argument(table) for argument in self.arguments))
 
 
-Step = Constant | ColumnOf | Applied
+@dataclass(frozen=True)
+class WhereTrue:
+    """A step for the rows for which a condition holds, and NULL for the others: it is not computed for these."""
+
+    condition: Step
+    step: Applied
+
+    def __call__(self, table: pa.Table) -> pa.Array:
+        """What the step gives for some rows."""
+        holds = pc.fill_null(Whole(self.condition)(table), False)
+        true = holds.to_numpy(zero_copy_only=False)
+        return self.step(table.filter(holds)).take(pa.array(np.cumsum(true) - 1, mask=~true))
+
+
+Step = Constant | ColumnOf | Applied | WhereTrue
+
+
+def chosen(condition: Step, then: Step, otherwise: Step) -> Step:
+    """One of two steps, by a condition. Arrays, which cost more than other values, are made only where wanted."""
+    match then, otherwise:
+        case Applied(function=f.array_of), Constant(value=value) if not value.is_valid:
+            return WhereTrue(condition, then)
+    return applied(f.choose, condition, then, otherwise)
 
 
 def applied(function: Callable[..., Any], *arguments: Step) -> Step:

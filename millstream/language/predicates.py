@@ -1,7 +1,8 @@
-"""Bound conditions on Arrow tables: what is left of ON when a window join has found the pairs of equal keys.
+"""Bound conditions and other expressions on Arrow tables, for what never becomes rows of Spark.
 
-A condition means here what it means in the text that Spark gets, see `millstream.spark.expressions`: a step that fails
-for one row gives NULL there.
+That is what is left of ON when a window join has found the pairs of equal keys, and all that is computed of tuples that
+a stage reads by itself. An expression means here what it means in the text that Spark gets, see
+`millstream.spark.expressions`: a step that fails for one row gives NULL there.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from millstream.catalog.arrow import to_arrow
+from millstream.catalog.arrow import carried, to_arrow
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import decimals
 from millstream.language import predicate_functions as f
 from millstream.language import written_values as w
-from millstream.language.predicate_steps import ColumnOf, Constant, Step, Whole, applied
+from millstream.language.predicate_steps import ColumnOf, Constant, Step, Whole, applied, chosen
 from millstream.language.spark_dialect import SUFFIX
 from millstream.language.types import infer
 
 Predicate = Callable[[pa.Table], pa.Array]
-"""Says of each row of a table whether a condition holds; NULL where that cannot be told."""
+"""Says of each row of a table whether a condition holds, or what an expression gives; NULL where that is unknown."""
 
 
 def unsupported(condition: exp.Expression) -> exp.Expression | None:
@@ -53,10 +54,37 @@ def predicate(condition: exp.Expression, types: Mapping[str, SqlType]) -> Predic
     >>> holds(pa.table({"a.x": pa.array([1, 2, 3], pa.int32()), "b.y": [None, None, False]})).to_pylist()
     [False, None, True]
     """
-    typed = condition.copy()
-    infer(typed, types)
-    builder = _Builder({id(copied): node for copied, node in zip(typed.walk(), condition.walk(), strict=True)})
+    builder, typed = _prepared(condition, types)
     return Whole(builder.truth(typed))
+
+
+def value(expression: exp.Expression, types: Mapping[str, SqlType]) -> tuple[Predicate, pa.DataType]:
+    """A bound expression as a function of tables that have its columns, and the type of what it gives.
+
+    ValueError says that a part of it is unsupported.
+
+    >>> from sqlglot import parse_one
+    >>> from millstream.catalog.schema import sql_type
+    >>> double, type_ = value(parse_one("x * 2"), {"x": sql_type("int")})
+    >>> double(pa.table({"x": pa.array([1, None, 2**30], pa.int32())})).to_pylist(), str(type_)
+    ([2, None, None], 'int32')
+    """
+    builder, typed = _prepared(expression, types)
+    type_ = carried(_type(typed))
+    if type_ is None:
+        raise _Unsupported(expression)
+    column = typed
+    while isinstance(column, exp.Cast | exp.Paren) and type_name(_type(column.this)) == type_name(_type(column)):
+        column = column.this
+    # A column as it is may be an array; nothing is computed of these.
+    plain = isinstance(column, exp.Column) and not column.args.get("table")
+    return Whole(ColumnOf(column.name, type_) if plain else builder.step(typed)), type_
+
+
+def _prepared(expression: exp.Expression, types: Mapping[str, SqlType]) -> tuple[_Builder, exp.Expression]:
+    typed = expression.copy()
+    infer(typed, types)
+    return _Builder({id(copied): node for copied, node in zip(typed.walk(), expression.walk(), strict=True)}), typed
 
 
 class _Unsupported(ValueError):
@@ -95,6 +123,7 @@ _DECIMALS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Mod: f.decimal_remainder,
 }
 _TEXTS: dict[str, Callable[..., Any]] = {"lower": f.lower, "upper": f.upper, "length": f.length}
+_UNITS = {"unix_micros": 1, "unix_millis": 1_000, "unix_seconds": 1_000_000}
 _SIGNED_DIGITS = 34
 
 
@@ -124,14 +153,14 @@ class _Builder:
         literal = node.unnest()
         if c.is_string(from_) and (c.is_date(type_) or c.is_timestamp(type_)):
             return self._written_time(literal, type_)
-        step = self._step(node)
+        step = self.step(node)
         if type_name(from_) == type_name(type_):
             return step
         if not _converts(from_, type_):
             raise self._refusal(node)
         return applied(partial(f.convert, type_=target), step)
 
-    def _step(self, node: exp.Expr) -> Step:
+    def step(self, node: exp.Expr) -> Step:
         """A part in its own type."""
         build = self._BUILD.get(type(node))
         if build is None or c.is_unknown(_type(node)):
@@ -167,7 +196,7 @@ class _Builder:
         return Constant(pa.scalar(None, pa.bool_()))
 
     def _inner(self, node: exp.Expr) -> Step:
-        return self._step(node.this)
+        return self.step(node.this)
 
     # -- comparisons and logic -------------------------------------------------------------------------------
 
@@ -210,7 +239,7 @@ class _Builder:
             inner = node.this.unnest()
             if isinstance(inner, exp.Column) and not inner.args.get("table"):
                 return applied(pc.is_null, ColumnOf(inner.name, None))
-            return applied(pc.is_null, self._step(node.this))
+            return applied(pc.is_null, self.step(node.this))
         if isinstance(node.expression, exp.Boolean):
             return applied(f.is_true if node.expression.this else f.is_false, self.truth(node.this))
         raise self._refusal(node)
@@ -226,19 +255,30 @@ class _Builder:
 
     def _case(self, node: exp.Expr) -> Step:
         type_, default = _type(node), node.args.get("default")
-        found = self._as(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
+        found = self._branch(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
         for branch in reversed(node.args["ifs"]):
             when = self._compared(node, f.equal, node.this, branch.this) if node.this else self.truth(branch.this)
-            found = applied(f.choose, when, self._as(branch.args["true"], type_), found)
+            found = chosen(when, self._branch(branch.args["true"], type_), found)
         return found
 
     def _if(self, node: exp.Expr) -> Step:
         type_, default = _type(node), node.args.get("false")
-        other = self._as(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
-        return applied(f.choose, self.truth(node.this), self._as(node.args["true"], type_), other)
+        other = self._branch(default, type_) if default else Constant(pa.scalar(None, self._arrow(node)))
+        return chosen(self.truth(node.this), self._branch(node.args["true"], type_), other)
+
+    def _branch(self, node: exp.Expr, type_: SqlType) -> Step:
+        """A part that may be chosen: an array too, if no element of it must be turned into something else."""
+        target = carried(type_)
+        if target is None or target == to_arrow(type_):
+            return self._as(node, type_)
+        if c.is_null(_type(node)):
+            return Constant(pa.scalar(None, target))
+        if type_name(_type(node)) != type_name(type_):
+            raise self._refusal(node)
+        return self.step(node)
 
     def _arrow(self, node: exp.Expr) -> pa.DataType:
-        type_ = to_arrow(_type(node))
+        type_ = carried(_type(node))
         if type_ is None:
             raise self._refusal(node)
         return type_
@@ -272,6 +312,12 @@ class _Builder:
             raise self._refusal(node)
         return applied(partial(_DECIMALS[operator], type_=to_arrow(type_)), *steps)
 
+    def _whole_division(self, node: exp.Expr) -> Step:
+        sides = node.this, node.expression
+        if not all(c.is_integral(_type(n)) for n in sides):
+            raise self._refusal(node)
+        return applied(f.whole_divide, *(self._as(n, c.BIGINT) for n in sides))
+
     def _shifted(self, node: exp.Expr) -> Step:
         """A date or a timestamp, and an interval."""
         time, length, sign = node.this, node.expression, -1 if isinstance(node, exp.Sub) else 1
@@ -294,7 +340,7 @@ class _Builder:
             raise self._refusal(node)
         # As in the text that Spark gets: the small types and numbers that are written out are not guarded.
         guarded = type_.this in (exp.DType.INT, exp.DType.BIGINT) and not inner.is_number
-        return applied(f.negate if guarded else pc.negate, self._step(inner))
+        return applied(f.negate if guarded else pc.negate, self.step(inner))
 
     def _cast(self, node: exp.Expr) -> Step:
         from_, type_, inner = _type(node.this), _type(node), node.this.unnest()
@@ -348,25 +394,40 @@ class _Builder:
         places = [None if n is None else w.whole_number(n) for n in (start, count)]
         if not c.is_string(_type(node.this)) or places[0] is None or (count is not None and places[1] is None):
             raise self._refusal(node)
-        return applied(partial(f.substring, start=places[0], count=places[1]), self._step(node.this))
+        return applied(partial(f.substring, start=places[0], count=places[1]), self.step(node.this))
 
     def _call(self, node: exp.Expr) -> Step:
         name, given = node.name.lower(), node.expressions
         type_ = _type(node)
         match name, len(given):
             case ("lower" | "upper" | "length", 1) if c.is_string(_type(given[0])):
-                return applied(_TEXTS[name], self._step(given[0]))
+                return applied(_TEXTS[name], self.step(given[0]))
             case ("concat", _) if given and c.is_string(type_):
                 return reduce(partial(applied, f.concat), map(self._text, given))
             case ("abs", 1) if _has_negative(_type(given[0])):
-                return applied(pc.abs, self._step(given[0]))
+                return applied(pc.abs, self.step(given[0]))
             case ("positive", 1) if c.is_numeric(_type(given[0])):
-                return self._step(given[0])
+                return self.step(given[0])
             case ("nvl" | "ifnull", 2):
                 return self._first(given, type_)
             case ("mod", 2) if c.is_numeric(type_):
                 return self._computed(node, exp.Mod, *given)
+            case ("pmod", 2) if c.is_numeric(type_) and not c.is_decimal(type_):
+                return applied(f.positive_remainder, *(self._as(n, type_) for n in given))
+            case ("unix_micros" | "unix_millis" | "unix_seconds", 1) if c.is_timestamp(_type(given[0])):
+                return applied(partial(f.since_1970, unit=_UNITS[name]), self._as(given[0], c.TIMESTAMP))
+            case ("array", _) if given:
+                return self._array(node, given)
         raise self._refusal(node)
+
+    def _array(self, node: exp.Expr, given: Sequence[exp.Expr]) -> Step:
+        type_ = _type(node)
+        if carried(type_) is None or carried(type_) == carried(type_.expressions[0]):
+            raise self._refusal(node)
+        steps = [self._as(n, type_.expressions[0]) for n in given]
+        if all(isinstance(step, Constant) for step in steps):
+            raise self._refusal(node)
+        return applied(f.array_of, *steps)
 
     _BUILD: ClassVar[dict[type[exp.Expr], Callable[[_Builder, exp.Expr], Step]]] = {
         exp.Column: _column,
@@ -387,6 +448,7 @@ class _Builder:
         exp.Greatest: _extreme,
         exp.Least: _extreme,
         **dict.fromkeys(_NUMBERS, _arithmetic),
+        exp.IntDiv: _whole_division,
         exp.Neg: _negative,
         exp.Cast: _cast,
         exp.TryCast: _cast,

@@ -337,7 +337,7 @@ class Mill:
         place = self.home.query_place(query, sources_of(plan), shape)
         host = self._host()
         buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
-        host = replace(host, place=place if shape else None, buckets=buckets)
+        host = replace(host, place=place if shape else None, buckets=buckets, direct=self.settings.direct)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from millstream.spark.paths import absolute
-from millstream.spark.sinks.place import QueryPlace
+
+if TYPE_CHECKING:
+    from millstream.spark.sinks.place import QueryPlace
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Host:
     """A session, the folder that relative addresses start from, and where streams from the network are logged.
 
     `place` is where the query that is being lowered keeps its state, if it has any, and `buckets` in how many parts.
+    `direct`: whether stages may read files by themselves.
     """
 
     spark: SparkSession
@@ -24,6 +28,7 @@ class Host:
     log_of: Callable[[str], Path]
     place: QueryPlace | None = None
     buckets: int | None = None
+    direct: bool = True
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

@@ -44,15 +44,21 @@ def ingress(inlet: Inlet) -> Arrow:
     """A function for mapInArrow from tuples and marks to packets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in _chunks(batches):
+        for chunk in chunks(batches):
             rows, said, left_out = marks.part(chunk)
             ends = pc.min_max(rows[TIME]).as_py()
             newest = max((t for t in (ends["max"], left_out) if t is not None), default=None)
-            progress = _progress(inlet, said, ends["min"], newest)
-            prepared = inlet.prepare(rows) if inlet.prepare else rows
-            yield packets([(b, seal(p, progress)) for b, p in zip(inlet.buckets, _deal(prepared, inlet), strict=True)])
+            yield sealed(inlet, rows, _progress(inlet, said, ends["min"], newest))
 
     return run
+
+
+def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress) -> pa.RecordBatch:
+    """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress."""
+    if rows is None:
+        return packets([(b, seal(pa.table({}), progress)) for b in inlet.buckets])
+    prepared = inlet.prepare(rows) if inlet.prepare else rows
+    return packets([(b, seal(p, progress)) for b, p in zip(inlet.buckets, _deal(prepared, inlet), strict=True)])
 
 
 def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) -> Arrow:
@@ -118,7 +124,8 @@ def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table
     return table.append_column(NAMED, pa.array([names for _, _, names in usable], pa.list_(pa.string())))
 
 
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches put together to so many rows that it pays to work on them."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

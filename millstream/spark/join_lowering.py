@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
+from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow, to_sql
-from millstream.catalog.schema import type_name
 from millstream.language.predicates import predicate
 from millstream.operators.joining import Joining, key_name
 from millstream.operators.window_join import WindowJoin as WindowJoinOperator
@@ -24,7 +24,7 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
-from millstream.spark.staging import Inflow, Work, origin_of, staged
+from millstream.spark.staging import Columns, Inflow, Work, column_of, origin_of, staged
 from millstream.windows.join_kind import JoinKind
 
 Parts = list[tuple[Node, DataFrame]]
@@ -51,8 +51,8 @@ def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked:
     for port, parts in enumerate(sides):
         named = zip(keys, node.equalities, strict=True)
         terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
-        columns = {name: quoted(name) for name in node.columns[port]}
-        columns.update((name, f"CAST({spark_text(term)} AS {type_name(type_)})") for name, term, type_ in terms)
+        columns: Columns = {name: column_of(name) for name in node.columns[port]}
+        columns.update((name, exp.Cast(this=term.copy(), to=type_.copy())) for name, term, type_ in terms)
         for part, frame in parts:
             origin = origin_of(part, node.times[port], host)
             inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(part, terms))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce, singledispatch
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -35,6 +35,7 @@ from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.join_lowering import lower_join, lower_table_join
+from millstream.spark.lower import lower
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.sinks.split import SHARE
@@ -42,13 +43,9 @@ from millstream.spark.sources import open_stream, open_table
 from millstream.spark.unnest import nested
 from millstream.spark.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
 
+__all__ = ["lower"]
+
 ROW = "__row"
-
-
-@singledispatch
-def lower(node: Node, host: Host, marked: bool = False) -> DataFrame:
-    """The frame that computes a node; `marked`, with the marks of progress among its rows (spark/marks.py)."""
-    raise NotImplementedError(f"no way to run {type(node).__name__} on Spark")
 
 
 @lower.register

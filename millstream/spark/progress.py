@@ -25,6 +25,9 @@ STAGE = "millstream.stage."
 """What the marks of a stage say: WAITS; WORK and the bucket; for each input LATE, HEARD and PASSED, its number, and its
 stream or stage."""
 
+READ = "millstream.read."
+"""What a stage has read by itself: Spark, which counts files there, is told the rows."""
+
 WAITS = "waits"
 LATE = "late."
 HEARD = "heard."
@@ -76,6 +79,8 @@ class Counts:
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
                     self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+                elif name.startswith(READ):
+                    self.rows_in += int(row["rows"] or 0) - int(row["files"] or 0)
                 elif name.startswith(STAGE):
                     self._add_stage(name.removeprefix(STAGE), row.asDict(), _begun(progress.timestamp))
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from sqlglot import exp
 
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
@@ -23,6 +24,8 @@ from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
 from millstream.spark.control import marks_of
+from millstream.spark.direct import direct, packets_of
+from millstream.spark.expressions import spark_text
 from millstream.spark.feeds import Feed
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet, control_marks, ingress
@@ -44,14 +47,21 @@ ANSWER_TIME = "time"
 """What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
 
 
+Columns = dict[str, exp.Expression]
+"""Columns by name, and how each is computed."""
+
 MOST_REPORTED = 64
 """Each bucket whose work is reported costs a metric."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the tuples of an input come from: a source with a slack, or the buckets of the stage before."""
+    """Where the tuples of an input come from: a source with a slack, or the buckets of the stage before.
 
+    `time` is computed of the column of that `name`, if there is one.
+    """
+
+    name: str | None
     time: SparkColumn
     slack: int | None
     origins: int = 0
@@ -60,11 +70,11 @@ class Origin:
 
 @dataclass(frozen=True)
 class Inflow:
-    """One input of a stage: the plan and the frame it comes from, and the columns that Catalyst computes for it."""
+    """One input of a stage: the plan and the frame it comes from, and the columns that are computed for it."""
 
     part: Node
     frame: DataFrame
-    columns: dict[str, str]
+    columns: Columns
     inlet: Inlet
     origin: Origin
     port: int = 0
@@ -81,14 +91,19 @@ class Work:
     lists: tuple[Nested, ...] = ()
 
 
+def column_of(name: str) -> exp.Expression:
+    """A column by its name, whatever is in it."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
 def origin_of(part: Node, time: str | None, host: Host) -> Origin:
     """The time stamp of the tuples of an input, and where their progress comes from."""
     source = feeder(part)
     stamp = F.unix_micros(F.current_timestamp()) if time is None else F.unix_micros(F.col(quoted(time)))
     if isinstance(source, Scan):
-        return Origin(stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
+        return Origin(time, stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
     if not isinstance(source, STAGES):
-        return Origin(stamp, 0)
+        return Origin(time, stamp, 0)
     found = trace(part, time) if time else None
     named = isinstance(source, WindowAggregate | WindowJoin)
     promised = None if found is None else found[1] if named else ANSWER_TIME
@@ -100,12 +115,12 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
         and not isinstance(source.windowed.window, END_INCLUSIVE)
     ):
         stamp = stamp - F.lit(1)  # an answer belongs to the last moment of its window, not to the next window
-    return Origin(stamp, None, len(bucket_ids(host)), promised)
+    return Origin(time, stamp, None, len(bucket_ids(host)), promised)
 
 
 def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
     """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
-    packets = [_packets(replace(flow.inlet, feed=number), flow) for number, flow in enumerate(inflows)]
+    packets = [_packets(replace(f.inlet, feed=n), f, work.number, host) for n, f in enumerate(inflows)]
     if any(not flow.origin.origins for flow in inflows):
         spoken = control_marks(bucket_ids(host), _streams(inflows))
         packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
@@ -121,9 +136,11 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     return from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
 
 
-def _packets(inlet: Inlet, flow: Inflow) -> DataFrame:
+def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
+    if (found := direct(flow.part, flow.origin.name, flow.columns, host)) is not None:
+        return packets_of(found, inlet, stage, host)
     frame = flow.frame
-    wanted = {**{name: F.expr(text) for name, text in flow.columns.items()}, TIME: flow.origin.time}
+    wanted = {**{name: F.expr(spark_text(e)) for name, e in flow.columns.items()}, TIME: flow.origin.time}
     if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
         wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
     hidden = [name for name in (MARK, LEFT_OUT) if name in frame.columns]

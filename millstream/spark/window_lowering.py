@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
+from sqlglot import exp
 
 from millstream.aggregates.registry import find
 from millstream.catalog import definitions as bound
@@ -39,7 +40,7 @@ from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN
 from millstream.spark.names import quoted
 from millstream.spark.read_tables import with_tables
-from millstream.spark.staging import ANSWER_TIME, Inflow, Work, origin_of, staged
+from millstream.spark.staging import ANSWER_TIME, Columns, Inflow, Work, column_of, origin_of, staged
 from millstream.spark.unnest import Nested, unnested_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
@@ -102,9 +103,9 @@ def lower_over(
 def lower_late(node: LateScan, frame: DataFrame, host: Host) -> DataFrame:
     """The frame of a stream's late tuples over the frame of its tuples."""
     part = Scan(node.stream)
-    columns = {name: quoted(name) for name in node.stream.schema.names}
+    columns = {name: column_of(name) for name in node.stream.schema.names}
     flow = Inflow(part, frame, columns, Inlet(bucket_ids(host), None), origin_of(part, node.stream.time, host))
-    answers = to_arrow_schema(frame.select(*columns.values()).schema, timezone="UTC")
+    answers = to_arrow_schema(frame.select(*map(quoted, columns)).schema, timezone="UTC")
     return staged([flow], Work(node.number, LateTuples, answers), host, marked=False)
 
 
@@ -129,13 +130,13 @@ def _tuples(
     marked: bool,
 ) -> DataFrame:
     """A stage whose answers are tuples as they came."""
-    columns = {name: quoted(name) for name in names}
+    columns = {name: column_of(name) for name in names}
     inflows = []
     for part, frame in parts:
         origin = origin_of(part, node.time, host)
         inlet = Inlet(bucket_ids(host), keys, promised=origin.promised)
         inflows.append(Inflow(part, frame, columns, inlet, origin))
-    answers = to_arrow_schema(parts[0][1].select(*columns.values()).schema, timezone="UTC")
+    answers = to_arrow_schema(parts[0][1].select(*map(quoted, columns)).schema, timezone="UTC")
     return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),)), host, marked)
 
 
@@ -161,9 +162,9 @@ def _by_group(work: Grouped) -> bool:
     return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
-def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, str]]:
-    """What the operator does, and the columns that Catalyst computes for it."""
-    columns = {item.name: spark_text(item.expression) for item in windowed.keys}
+def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, Columns]:
+    """What the operator does, and the columns that are computed for it."""
+    columns = {item.name: item.expression for item in windowed.keys}
     count = find("count_star")
     assert count is not None  # noqa: S101
     # The count of rows says which groups are there; whoever asks for it gets the same.
@@ -174,29 +175,30 @@ def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, str]
     return replace(work, emit=windowed.emit, from_first=windowed.from_first), columns
 
 
-def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, dict[str, str]]:
-    columns = {name: quoted(name) for name in framed.carried}
-    columns.update((item.name, spark_text(item.expression)) for item in framed.keys)
+def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, Columns]:
+    columns = {name: column_of(name) for name in framed.carried}
+    columns.update((item.name, item.expression) for item in framed.keys)
     calls = _calls([c.call for c in framed.calls], columns, host)
     pairs = zip(calls, framed.calls, strict=True)
     return Framed(_typed(framed.keys), tuple(FramedCall(c, f.window) for c, f in pairs), framed.carried), columns
 
 
-def _calls(calls: Sequence[AggregateCall], columns: dict[str, str], host: Host) -> list[Call]:
+def _calls(calls: Sequence[AggregateCall], columns: Columns, host: Host) -> list[Call]:
     """The calls, whose arguments and conditions are added to the columns; what is read twice is carried once."""
     by_text: dict[str, str] = {}
 
-    def column(text: str) -> str:
+    def column(expression: exp.Expression) -> str:
+        text = spark_text(expression)
         if text not in by_text:
             by_text[text] = f"__a{len(by_text)}"
-            columns[by_text[text]] = text
+            columns[by_text[text]] = expression
         return by_text[text]
 
     return [
         Call(
             with_tables(call, host),
-            tuple(column(spark_text(a)) for a in call.arguments),
-            None if call.condition is None else column(spark_text(call.condition)),
+            tuple(column(a) for a in call.arguments),
+            None if call.condition is None else column(call.condition),
             (call.name,),
         )
         for call in calls

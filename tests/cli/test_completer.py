@@ -55,7 +55,7 @@ def test_keywords_keep_the_case_of_the_statement(completer: EslCompleter) -> Non
     ("text", "expected"),
     [
         ("SHOW S", ["STREAMS", "SINKS", "SETTINGS"]),
-        ("SET ", ["trigger_interval", "results_kept", "heartbeats", "buckets"]),
+        ("SET ", ["trigger_interval", "results_kept", "heartbeats", "buckets", "reader"]),
         ("DROP ", ["STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE"]),
         ("DROP QUERY ", ["hot"]),
         ("DROP STREAM IF EXISTS ", ["bid", "visit", "dear"]),
