@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from millstream.language.predicates import Predicate
 from millstream.operators.codes import ROOM
@@ -71,21 +72,22 @@ def _beside(tuples: pa.Table, rows: pa.Table) -> pa.Table:
 
 def _pairs(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
     """The positions of pairs with equal keys, by tuple; NULL equals nothing."""
-    left, right = np.zeros(len(ours[0]), dtype=np.int64), np.zeros(len(theirs[0]), dtype=np.int64)
+    left, right = None, None
     numbers = 1
     for mine, other in zip(ours, theirs, strict=True):
-        values = other.unique().drop_null()
-        if numbers * len(values) > _MOST:  # those that the table has are far fewer
-            known = pa.array(np.unique(right[right >= 0]))
-            left, right = (_numbered(np.zeros_like(side), pa.array(side), known) for side in (left, right))
-            numbers = len(known)
-        left = _numbered(left, mine, values)
-        right = _numbered(right, other, values)
-        numbers *= max(len(values), 1)
+        codes = _Codes(other, len(mine))
+        if left is not None and right is not None and numbers * codes.count > _MOST:
+            known = _Codes(pa.array(np.unique(right[right >= 0])), 0)  # those that the table has are far fewer
+            left, right, numbers = known.of(pa.array(left)), known.of(pa.array(right)), known.count
+        left, right = codes.after(left, mine), codes.after(right, other)
+        numbers *= codes.count
+    assert left is not None  # noqa: S101  (there are keys)
+    assert right is not None  # noqa: S101
     order = np.argsort(right, kind="stable")
     first, counts = _ranges(right[order], left, numbers)
-    if (counts == 1).all():
-        return np.arange(len(left)), order[first]
+    if not len(counts) or counts.max() <= 1:
+        at = np.flatnonzero(counts)
+        return at, order[first if len(at) == len(first) else first[at]]
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     at = np.repeat(np.arange(len(left)), counts)
@@ -104,7 +106,33 @@ def _ranges(ordered: Numbers, wanted: Numbers, numbers: int) -> tuple[Numbers, N
     return begins[wanted], sizes[wanted]
 
 
-def _numbered(before: Numbers, column: pa.Array, values: pa.Array) -> Numbers:
-    """A number for the keys so far and one more; -1 if the table has no such key."""
-    found = pc.fill_null(pc.index_in(column, values), -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return np.where((before < 0) | (found < 0), -1, before * max(len(values), 1) + found)
+class _Codes:
+    """Small numbers for the values of a key that a table has: for whole numbers near each other, their distances."""
+
+    def __init__(self, values: pa.Array, wanted: int) -> None:
+        self._known = values.unique().drop_null()
+        self.count = max(len(self._known), 1)
+        self._low: int | None = None
+        if pt.is_integer(self._known.type) and len(self._known):
+            ends = pc.min_max(self._known).as_py()
+            if ends["max"] - ends["min"] < ROOM * (len(self._known) + wanted):
+                self._low, self.count = ends["min"], ends["max"] - ends["min"] + 1
+
+    def of(self, column: pa.Array) -> Numbers:
+        """The number of each value; -1 if the table has none, or none near it."""
+        if self._low is None:
+            indices = pc.fill_null(pc.index_in(column, self._known), -1)
+            codes: Numbers = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+            return codes
+        values = pc.fill_null(column, self._low) if column.null_count else column
+        far = values.to_numpy(zero_copy_only=False).astype(np.int64) - self._low
+        near = far.view(np.uint64) < np.uint64(self.count)
+        if column.null_count:
+            near &= pc.is_valid(column).to_numpy(zero_copy_only=False)
+        found: Numbers = far if near.all() else np.where(near, far, -1)
+        return found
+
+    def after(self, before: Numbers | None, column: pa.Array) -> Numbers:
+        """A number for the keys so far and this one."""
+        found = self.of(column)
+        return found if before is None else np.where((before < 0) | (found < 0), -1, before * self.count + found)

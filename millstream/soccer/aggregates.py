@@ -105,7 +105,8 @@ GRIDS = ((8, 13), (16, 25), (32, 50), (64, 100))
 class Heat:
     """How often a player was read in each cell, in four grids and four windows that end with the newest second.
 
-    A state is an array of rows (second, cell, readings), and the lengths of three windows in minutes.
+    A state is an array of rows (second, cell, readings), and the lengths of three windows in minutes. What only the
+    whole game still holds has no second any more, and one row for each cell.
     """
 
     state: ClassVar[dict[str, type]] = {"minutes": tuple, "rows": np.ndarray}
@@ -121,14 +122,16 @@ class Heat:
         rows = np.column_stack((times // SECOND, cell, readings)).astype(np.int64)
         for group, part in enumerate(_cut(rows, groups, len(state["rows"]))):
             if len(part):
-                state["rows"][group] = np.concatenate((state["rows"][group], part))
-                state["minutes"][group] = tuple(int(m[0]) for m in minutes)
+                lengths = tuple(int(m[0]) for m in minutes)
+                state["rows"][group] = _shortened(np.concatenate((state["rows"][group], part)), lengths)
+                state["minutes"][group] = lengths
         return state
 
     def merge_batch(self, a: Arrays, b: Arrays) -> Arrays:
         """The rows of both."""
-        rows = [np.concatenate(pair) if len(pair[1]) else pair[0] for pair in zip(a["rows"], b["rows"], strict=True)]
         minutes = [x or y for x, y in zip(a["minutes"], b["minutes"], strict=True)]
+        pairs = zip(a["rows"], b["rows"], minutes, strict=True)
+        rows = [_shortened(np.concatenate((x, y)), m) if len(y) else x for x, y, m in pairs]
         return {"minutes": _objects(minutes), "rows": _objects(rows)}
 
     def finish_batch(self, state: Arrays) -> list[list[tuple[Any, ...]]]:
@@ -137,49 +140,80 @@ class Heat:
 
 
 _NO_ROWS = np.zeros((0, 3), np.int64)
+LONG_AGO = -(2**62)
+"""The second of rows that only the whole game still holds."""
+
+MANY_ROWS = 2000
+"""Fewer old rows are not worth summing up."""
+
+
+def _shortened(rows: Any, minutes: tuple[int, ...]) -> Any:
+    """The rows, those that are older than any window summed up by cell, once they are many.
+
+    >>> rows = np.array([[100, 7, 1]] * MANY_ROWS + [[900, 7, 2]])
+    >>> _shortened(rows, (1, 5, 10)).tolist() == [[900, 7, 2], [LONG_AGO, 7, MANY_ROWS]]
+    True
+    """
+    if len(rows) < MANY_ROWS:
+        return rows
+    recent = rows[:, 0] > int(rows[:, 0].max()) - 60 * max(minutes)
+    old = rows[~recent]
+    if np.count_nonzero(old[:, 0] != LONG_AGO) < MANY_ROWS:
+        return rows
+    cells, at = np.unique(old[:, 1], return_inverse=True)
+    counts = np.bincount(at, weights=old[:, 2], minlength=len(cells)).astype(np.int64)
+    ages = np.full(len(cells), LONG_AGO)
+    return np.concatenate((rows[recent], np.column_stack((ages, cells, counts)).astype(np.int64)))
 
 
 def _maps(minutes: tuple[int, ...], rows: Any) -> list[tuple[Any, ...]]:
     newest = int(rows[:, 0].max())
-    found = []
-    for length in (*minutes, 0):
-        since = newest - 60 * length if length else -1
-        total, cells, counts, ends = _counted(rows, since)
-        begin = 0
-        for (across, along), end in zip(GRIDS, ends.tolist(), strict=True):
-            found.append((newest, across, along, length, int(total), cells[begin:end], counts[begin:end]))
+    lengths = sorted(minutes)
+    sinces = np.array([*(newest - 60 * length for length in lengths), LONG_AGO - 1])
+    totals, cells, counts, ends = _counted(rows, sinces)
+    found, begin = [], 0
+    for length, total, of_grids in zip((*lengths, 0), totals.tolist(), ends.tolist(), strict=True):
+        for (across, along), end in zip(GRIDS, of_grids, strict=True):
+            found.append((newest, across, along, length, total, cells[begin:end], counts[begin:end]))
             begin = end
     return found
 
 
 @numba.njit(cache=True, nogil=True)
-def _counted(rows: Any, since: int) -> tuple[int, Any, Any, Any]:
-    """All readings after a second, the cells of all grids that are not empty and their counts, and where each ends."""
+def _counted(rows: Any, sinces: Any) -> tuple[Any, Any, Any, Any]:
+    """For each window, which begins after a second: all readings, and of all grids the cells that are not empty.
+
+    Windows come from the shortest to the longest, each of which holds what the one before does. Cells and their counts
+    of all windows and grids lie one after the other; the last array says where each ends.
+    """
+    windows = len(sinces)
     coarse = np.zeros(8 * 13, np.int32)
     third = np.zeros(16 * 25, np.int32)
     second = np.zeros(32 * 50, np.int32)
     fine = np.zeros(64 * 100, np.int32)
-    total = 0
-    for i in range(len(rows)):
-        if rows[i, 0] > since:
-            cell, count = rows[i, 1] // 13, rows[i, 2]
-            x, y = cell // 100, cell % 100
-            coarse[x // 8 * 13 + rows[i, 1] % 13] += count
-            third[x // 4 * 25 + y // 4] += count
-            second[x // 2 * 50 + y // 2] += count
-            fine[cell] += count
-            total += count
-    cells = np.empty(8 * 13 + 16 * 25 + 32 * 50 + 64 * 100, np.int32)
+    cells = np.empty(windows * (8 * 13 + 16 * 25 + 32 * 50 + 64 * 100), np.int32)
     counts = np.empty_like(cells)
-    ends = np.zeros(4, np.int64)
-    at = 0
-    for grid, readings in enumerate((coarse, third, second, fine)):
-        for cell in range(len(readings)):
-            if readings[cell]:
-                cells[at], counts[at] = cell, readings[cell]
-                at += 1
-        ends[grid] = at
-    return total, cells[:at].copy(), counts[:at].copy(), ends
+    ends = np.zeros((windows, 4), np.int64)
+    totals = np.zeros(windows, np.int64)
+    at = total = 0
+    for window in range(windows):
+        for i in range(len(rows)):
+            if rows[i, 0] > sinces[window] and (window == 0 or rows[i, 0] <= sinces[window - 1]):
+                cell, count = rows[i, 1] // 13, rows[i, 2]
+                x, y = cell // 100, cell % 100
+                coarse[x // 8 * 13 + rows[i, 1] % 13] += count
+                third[x // 4 * 25 + y // 4] += count
+                second[x // 2 * 50 + y // 2] += count
+                fine[cell] += count
+                total += count
+        totals[window] = total
+        for grid, readings in enumerate((coarse, third, second, fine)):
+            for cell in range(len(readings)):
+                if readings[cell]:
+                    cells[at], counts[at] = cell, readings[cell]
+                    at += 1
+            ends[window, grid] = at
+    return totals, cells[:at].copy(), counts[:at].copy(), ends
 
 
 def _cut(rows: Any, groups: Any, size: int) -> list[Any]:

@@ -98,17 +98,18 @@ def test_the_nearest_player_around_a_hit_is_found_in_any_order() -> None:
         assert last == (2 * SECOND - 1, *[None] * 6)
 
 
-def test_heat_maps_are_the_same_however_readings_are_cut() -> None:
+@pytest.mark.parametrize("size", [600, 20_000])  # of many, the old ones are summed up
+def test_heat_maps_are_the_same_however_readings_are_cut(size: int) -> None:
     rng = np.random.default_rng(3)
     heat = Heat()
-    times = np.sort(rng.integers(0, 200, 600)) * SECOND
-    x, y = rng.integers(0, 64, 600), rng.integers(0, 100, 600)
+    times = np.sort(rng.integers(0, 400, size)) * SECOND
+    x, y = rng.integers(0, 64, size), rng.integers(0, 100, size)
     rows = y * 13 // 100
-    columns = [(x * 100 + y) * 13 + rows, np.ones(600, int), *(np.full(600, m) for m in (1, 2, 3))]
-    groups = rng.integers(0, 2, 600)
+    columns = [(x * 100 + y) * 13 + rows, np.ones(size, int), *(np.full(size, m) for m in (1, 2, 3))]
+    groups = rng.integers(0, 2, size)
     whole = heat.reduce_batch(heat.zero_batch(2), groups, columns, times)
     parts = heat.zero_batch(2)
-    for cut in np.array_split(rng.permutation(600), 7):
+    for cut in np.array_split(rng.permutation(size), 7):
         part = heat.reduce_batch(heat.zero_batch(2), groups[cut], [c[cut] for c in columns], times[cut])
         parts = heat.merge_batch(parts, part)
     for player, (maps, others) in enumerate(zip(heat.finish_batch(whole), heat.finish_batch(parts), strict=True)):
