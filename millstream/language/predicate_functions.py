@@ -180,6 +180,8 @@ def positive_remainder(left: Values, right: Values) -> Values:
     >>> positive_remainder(pa.array([7, -7, None]), pa.scalar(3)).to_pylist()
     [1, 2, None]
     """
+    if isinstance(right, pa.Scalar) and pt.is_integer(right.type) and (right.as_py() or 0) > 0:
+        return _valid_only(np.remainder(_numpy(left), right.as_py()), pc.is_valid(left), left.type)
     rest = remainder(left, right)
     negative = pc.less(rest, pa.scalar(0, rest.type))
     return pc.if_else(negative, remainder(pc.add(rest, right), right), rest)

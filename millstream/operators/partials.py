@@ -19,7 +19,7 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     `rows` has the key columns, the columns that the calls read, and TIME in microseconds. Rows whose time is NULL,
     and rows that fall between two windows, belong to no window and are left out.
     """
-    rows = rows.filter(pc.is_valid(rows[TIME])).combine_chunks()
+    rows = stamped(rows).combine_chunks()
     times = rows[TIME].to_numpy().astype(np.int64)
     window = window_of(work)
     panes = window.pane_of(times)
@@ -34,16 +34,44 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     return table if (first <= last).all() else table.filter(pa.array(first <= last))
 
 
+def stamped(rows: pa.Table) -> pa.Table:
+    """The rows that have a time."""
+    return rows.filter(pc.is_valid(rows[TIME])) if rows[TIME].null_count else rows
+
+
 def reduced(work: Grouped, rows: pa.Table, groups: Groups, size: int, times: Times) -> dict[str, pa.Array]:
     """The packed states of all calls, for so many groups of rows."""
     data: dict[str, pa.Array] = {}
+    every = _Chosen(groups, times)
+    by_condition: dict[str, _Chosen] = {}
     for number, call in enumerate(work.calls):
-        chosen, of, at = rows, groups, times
-        if call.condition is not None:
-            mask = pc.fill_null(rows[call.condition], False)
-            keep = mask.to_numpy().astype(bool)
-            chosen, of, at = rows.filter(mask), groups[keep], times[keep]
-        arguments = [chosen[name].combine_chunks() for name in call.arguments]
-        state = call.aggregate.reduce(call.aggregate.zero(size), of, arguments, at)
+        chosen = every
+        if call.condition is not None:  # calls often share one
+            if call.condition not in by_condition:
+                by_condition[call.condition] = every.where(pc.fill_null(rows[call.condition], False))
+            chosen = by_condition[call.condition]
+        arguments = [chosen.column(rows, name) for name in call.arguments]
+        state = call.aggregate.reduce(call.aggregate.zero(size), chosen.groups, arguments, chosen.times)
         data.update(zip(work.state_names(number), call.aggregate.pack(state), strict=True))
     return data
+
+
+class _Chosen:
+    """The rows that some calls take: their groups and times, and the columns that have been asked for."""
+
+    def __init__(self, groups: Groups, times: Times, mask: pa.ChunkedArray | None = None) -> None:
+        self.groups, self.times = groups, times
+        self._mask = mask
+        self._columns: dict[str, pa.Array] = {}
+
+    def where(self, mask: pa.ChunkedArray) -> _Chosen:
+        """Some of them."""
+        keep = mask.to_numpy().astype(bool)
+        return _Chosen(self.groups[keep], self.times[keep], mask)
+
+    def column(self, rows: pa.Table, name: str) -> pa.Array:
+        """A column of the rows that were chosen."""
+        if name not in self._columns:
+            column = rows[name] if self._mask is None else rows[name].filter(self._mask)
+            self._columns[name] = column.combine_chunks()
+        return self._columns[name]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.operators.codes import dense_groups
 from millstream.operators.group_names import naming_groups
 from millstream.operators.grouped import TIME, Grouped
-from millstream.operators.partials import reduced
+from millstream.operators.partials import reduced, stamped
 from millstream.windows.session import Session
 
 FIRST, LAST = "__start", "__last"
@@ -30,7 +29,7 @@ def session_partials(work: Grouped, rows: pa.Table) -> pa.Table:
     are left out. Sessions are those of the partition, whatever groups its tuples are in.
     """
     session = session_of(work)
-    rows = rows.filter(pc.is_valid(rows[TIME])).combine_chunks()
+    rows = stamped(rows).combine_chunks()
     times = rows[TIME].to_numpy().astype(np.int64)
     partitions, _ = dense_groups([rows[name] for name in work.key_names[: work.partition]], len(times))
     starts, ends = session.assign(times, partitions)
