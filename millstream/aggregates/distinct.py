@@ -8,8 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from millstream.aggregates import number_tally
 from millstream.aggregates.avg import Avg
-from millstream.aggregates.contract import Aggregate, State
+from millstream.aggregates.codes import coded, decode, encode
+from millstream.aggregates.columns import present
+from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.aggregates.count import Count
 from millstream.aggregates.sum import Sum
 from millstream.aggregates.tally import Tally
@@ -36,8 +39,44 @@ class CountDistinct(Tally):
         """As without distinct."""
         return self.inner.result
 
+    @property
+    def _numbers(self) -> bool:
+        """Whether values are coded as whole numbers, of which all groups are worked on at once."""
+        return bool(coded(self.kind) == pa.int64())
+
+    def zero(self, groups: int) -> State:
+        """Empty tallies."""
+        return (number_tally.empty(groups),) if self._numbers else super().zero(groups)
+
+    def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
+        """Count the values of each group."""
+        if not self._numbers:
+            return super().reduce(state, groups, arguments, times)
+        groups, (values, *_), _ = present(groups, arguments, times)
+        return self.merge(state, (number_tally.counted(groups, encode(values), len(state[0])),))
+
+    def merge(self, left: State, right: State) -> State:
+        """Add the counts."""
+        return (number_tally.added(left[0], right[0]),) if self._numbers else super().merge(left, right)
+
+    def remove(self, whole: State, part: State) -> State:
+        """Subtract the counts, and forget what is left with none."""
+        return (number_tally.removed(whole[0], part[0]),) if self._numbers else super().remove(whole, part)
+
+    def pack(self, state: State) -> list[pa.Array]:
+        """The tallies as lists of entries."""
+        return [number_tally.packed(state[0], self.entry)] if self._numbers else super().pack(state)
+
+    def unpack(self, columns: Sequence[pa.Array]) -> State:
+        """The tallies of lists of entries."""
+        return (number_tally.unpacked(columns[0]),) if self._numbers else super().unpack(columns)
+
     def finish(self, state: State) -> pa.Array:
         """The plain aggregate over each value once."""
+        if self._numbers:
+            groups, codes = number_tally.values_of(state[0])
+            values = decode(codes, np.ones(len(codes), dtype=np.bool_), self.kind)
+            return self.inner.finish(self.inner.reduce(self.inner.zero(len(state[0])), groups, [values], groups))
         groups = np.repeat(np.arange(len(state[0])), [len(tally) for tally in state[0]])
         values = self.decoded([code for tally in state[0] for code in tally])
         return self.inner.finish(self.inner.reduce(self.inner.zero(len(state[0])), groups, [values], groups))
