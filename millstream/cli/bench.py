@@ -12,6 +12,7 @@ from millstream.bench import join, passthrough, sliding
 from millstream.bench.workload import Size, Workload
 from millstream.cli import bench_debs, bench_nexmark, bench_streams, bench_uda
 from millstream.cli.bench_arguments import add_choices, add_data, add_runs, add_size, at_least, numbers, say
+from millstream.cli.signals import leaving_in_order
 
 WORKLOADS: tuple[Workload, ...] = (passthrough.WORKLOAD, sliding.WORKLOAD)
 
@@ -27,6 +28,7 @@ def add_arguments(commands: Any) -> None:
     parser = commands.add_parser(
         "bench", help="measure Millstream beside other engines", description=__doc__, epilog=EPILOG
     )
+    parser.set_defaults(signals=leaving_in_order)
     workloads = parser.add_subparsers(title="workloads", metavar="WORKLOAD", required=True)
     for workload in WORKLOADS:
         own = workloads.add_parser(workload.name, help=workload.what, description=workload.what, epilog=EPILOG)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 
@@ -31,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code is 0 only if all went well."""
     parsed = parser().parse_args(arguments)
     try:
-        return int(parsed.command(parsed))
+        # Commands that say nothing of signals look after them themselves, if they must.
+        with getattr(parsed, "signals", contextlib.nullcontext)():
+            return int(parsed.command(parsed))
     except MillstreamError as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -26,6 +26,9 @@ def explain_failure(problem: BaseException) -> str:
     'disk full'
     >>> explain_failure(ValueError("[STREAM_FAILED] Query [id = 1] terminated with exception: [BAD] Oh. SQLSTATE: 2"))
     'Oh.'
+    >>> print(explain_failure(ValueError("assertion failed: Invalid batch: path#1 != path#2,day#3")))
+    folders that are named after values, as day=7, have appeared among the files of a stream
+    help: start the query again, or SET reader = 'spark' before it
     """
     if isinstance(problem, MillstreamError):
         return str(problem)
@@ -34,6 +37,11 @@ def explain_failure(problem: BaseException) -> str:
         names = re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)
         found = f" ({names[0]}, not {names[1]})" if len(names) == 2 else ""
         return f"the header of {header[1]} differs from the first file's{found}"
+    if "Invalid batch: path#" in text:  # of a stage that reads files by itself
+        return (
+            "folders that are named after values, as day=7, have appeared among the files of a stream\n"
+            "help: start the query again, or SET reader = 'spark' before it"
+        )
     if users := _USER.findall(text):
         return str(users[-1]).strip()  # in the words of whoever wrote the aggregate
     text = re.sub(r"Query \[id = [^]]+\] terminated with exception: ", "", text)
