@@ -79,6 +79,17 @@ def names() -> tuple[str, ...]:
     return tuple(_kinds())
 
 
+def makes_rows(node: exp.Expr) -> bool:
+    """Whether a node calls a function such as explode: without it there would be other rows.
+
+    >>> from sqlglot import parse_one
+    >>> [makes_rows(parse_one(t, dialect=SparkFaithful)) for t in ("explode(x)", "upper(x)", "x")]
+    [True, False, False]
+    """
+    name = called(node)
+    return name is not None and kind(name) is Kind.GENERATOR
+
+
 def called(node: exp.Expr) -> str | None:
     """The name of the function that a node calls, in lower case, or None where the node is no call.
 

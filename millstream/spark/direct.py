@@ -23,6 +23,7 @@ from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import SqlType
+from millstream.language.functions import makes_rows
 from millstream.language.predicates import Predicate, predicate, value
 from millstream.operators.grouped import TIME
 from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
@@ -162,6 +163,8 @@ class _Way:
                 known = self.to(below, wanted | _read([condition]))
                 self.steps.append(Keep(known.condition(condition)))
                 return known
+            case Project(items=items) if any(makes_rows(i.expression) for i in items):
+                raise _Indirect
             case Project(below=below, items=items):
                 kept = [i for i in items if i.name.lower() in wanted]
                 known = self.to(below, _read(i.expression for i in kept))

@@ -241,6 +241,7 @@ def test_what_is_left_to_spark(mill: Mill, tmp_path: Path) -> None:
     total = "sum(l) [RANGE 1 MINUTE, WA ts] AS total"
     queries = {
         "unknown_function": f"SELECT {total} FROM s WHERE regexp_extract(k, '[a-z]([0-9])', 1) = '2'",
+        "rows_made": f"SELECT {total} FROM (SELECT ts, l, explode(array(1, 2)) AS n FROM s) AS twice",
         "not_null": f"SELECT {total} FROM known",
         "punctuation": f"SELECT {total} FROM punctuated",
         "parted": f"SELECT day, {total} FROM days GROUP BY day",
@@ -252,6 +253,7 @@ def test_what_is_left_to_spark(mill: Mill, tmp_path: Path) -> None:
     mill.wait()
     assert {name: list(answers(mill.query(name))) for name in queries} == {
         "unknown_function": [(3,)],
+        "rows_made": [(20,)],
         "not_null": [(8,)],
         "punctuation": [(6,)],
         "parted": [(7, 10), (8, 9)],

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Item
 from millstream.language import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
 from millstream.plan.several import TableJoin, Union, WindowJoin
@@ -27,7 +26,10 @@ def _pruned(node: Node, read: Names | None) -> Node:
     match node:
         case Project():
             # A row without columns is still a row: one is kept.
-            kept = tuple(i for i in node.items if read is None or i.name in read or _makes_rows(i)) or node.items[:1]
+            kept = (
+                tuple(i for i in node.items if read is None or i.name in read or functions.makes_rows(i.expression))
+                or node.items[:1]
+            )
             return Project(_pruned(node.below, _columns(i.expression for i in kept)), kept)
         case Split(outputs=outputs):
             items = [item.expression for output in outputs for item in output.items]
@@ -67,12 +69,6 @@ def _joined(node: WindowJoin, read: Names | None) -> Node:
     )
     sides = [_pruned(below, need) for below, need in zip(node.inputs, needs, strict=True)]
     return replace(node, left=sides[0], right=sides[1], columns=(left, right))
-
-
-def _makes_rows(item: Item) -> bool:
-    """Whether it is a function such as explode: without it there would be other rows."""
-    name = functions.called(item.expression)
-    return name is not None and functions.kind(name) is functions.Kind.GENERATOR
 
 
 def _more(read: Names | None, condition: exp.Expression | None) -> Names | None:
