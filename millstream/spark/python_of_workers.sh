@@ -11,4 +11,4 @@ for place in $PYTHONPATH; do
     esac
 done
 export PYTHONPATH="${kept#:}"
-exec "$MILLSTREAM_PYTHON" "$@"
+exec "${MILLSTREAM_PYTHON:-python3}" "$@"
