@@ -56,8 +56,8 @@ def test_a_measurement_ends_with_its_time() -> None:
 
 def test_panes_keep_less_as_the_slide_grows() -> None:
     (panes,) = chosen(["average"], ["panes"])
-    small, large = (measure(panes, 4000, slide, Limits(8000, 4000, 5)) for slide in (10, 1000))
-    assert large.blob_bytes < small.blob_bytes / 4
+    small, large = (measure(panes, 40_000, slide, Limits(80_000, 40_000, 5)) for slide in (10, 100))
+    assert large.blob_bytes < small.blob_bytes / 8
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,13 @@ def test_show_describe_explain_drop(mill: Mill, numbers: str) -> None:
     assert plan.text is not None
     assert "Filter id % 2 = 1" in plan.text
     assert settings.table is not None
-    assert settings.table["setting"].to_pylist() == ["trigger_interval", "results_kept", "heartbeats", "buckets"]
+    assert settings.table["setting"].to_pylist() == [
+        "trigger_interval",
+        "results_kept",
+        "heartbeats",
+        "buckets",
+        "reader",
+    ]
     assert [a.message for a in mill.execute("DROP QUERY q; DROP STREAM odd; DROP STREAM IF EXISTS odd;")] == [
         "dropped query q",
         "dropped stream odd",
