@@ -62,13 +62,18 @@ def carried(type_: SqlType) -> pa.DataType | None:
 
 
 def to_sql(type_: pa.DataType) -> SqlType:
-    """The SQL type of an Arrow type.
+    """The SQL type of an Arrow type; ValueError says that it is none that operators know.
 
     >>> str(to_sql(pa.list_(pa.int64())).sql(dialect="spark"))
     'ARRAY<BIGINT>'
+    >>> to_sql(pa.binary())
+    Traceback (most recent call last):
+    ValueError: binary has no SQL type here
     """
     if pa.types.is_decimal(type_):
         return sql_type(f"DECIMAL({type_.precision}, {type_.scale})")
     if pa.types.is_list(type_):
         return sql_type(f"ARRAY<{to_sql(type_.value_type).sql(dialect='spark')}>")
+    if str(type_) not in _NAMES:
+        raise ValueError(f"{type_} has no SQL type here")
     return sql_type(_NAMES[str(type_)])

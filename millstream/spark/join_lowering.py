@@ -58,8 +58,11 @@ def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked:
             inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(part, terms))
             inflows.append(Inflow(part, frame, columns, inlet, origin, port))
         schemas.append(_carried(parts[0][1], node.columns[port]))
-    types = {field.name: to_sql(field.type) for schema in schemas for field in schema}
-    residual = None if node.residual is None else predicate(node.residual, types)
+    residual = None
+    if node.residual is not None:
+        read = {column.name for column in node.residual.find_all(exp.Column)}
+        types = {field.name: to_sql(field.type) for schema in schemas for field in schema if field.name in read}
+        residual = predicate(node.residual, types)
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
     job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)

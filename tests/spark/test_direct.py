@@ -238,8 +238,13 @@ def test_what_is_left_to_spark(mill: Mill, tmp_path: Path) -> None:
         + parquet.format("days", "", ", day INT", "", "days")
         + parquet.format("deep", "", ", day INT", "", "deep")
     )
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"k": ["a1", "b2"], "inner": [{"n": 10}, {"n": 20}]}), tmp_path / "t" / "0.parquet")
+    mill.execute("CREATE TABLE t (k STRING, inner STRUCT<n: BIGINT>) SOURCE 'parquet:t';")
     total = "sum(l) [RANGE 1 MINUTE, WA ts] AS total"
+    nested = "sum(t.inner.n) [RANGE 1 MINUTE, WA ts] AS total"
     queries = {
+        "nested_table": f"SELECT {nested} FROM s JOIN t ON s.k = t.k",
         "unknown_function": f"SELECT {total} FROM s WHERE regexp_extract(k, '[a-z]([0-9])', 1) = '2'",
         "rows_made": f"SELECT {total} FROM (SELECT ts, l, explode(array(1, 2)) AS n FROM s) AS twice",
         "not_null": f"SELECT {total} FROM known",
@@ -252,6 +257,7 @@ def test_what_is_left_to_spark(mill: Mill, tmp_path: Path) -> None:
             mill.execute(f"CREATE QUERY {name} AS {text}")
     mill.wait()
     assert {name: list(answers(mill.query(name))) for name in queries} == {
+        "nested_table": [(30,)],
         "unknown_function": [(3,)],
         "rows_made": [(20,)],
         "not_null": [(8,)],
