@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.language import predicate_functions as f
+from millstream.language import arrow_choices, arrow_lists
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ Step = Constant | ColumnOf | Applied | WhereTrue
 def chosen(condition: Step, then: Step, otherwise: Step) -> Step:
     """One of two steps, by a condition. Arrays, which cost more than other values, are made only where wanted."""
     match then, otherwise:
-        case Applied(function=f.array_of), Constant(value=value) if not value.is_valid:
+        case Applied(function=arrow_lists.array_of), Constant(value=value) if not value.is_valid:
             return WhereTrue(condition, then)
-    return applied(f.choose, condition, then, otherwise)
+    return applied(arrow_choices.choose, condition, then, otherwise)
 
 
 def applied(function: Callable[..., Any], *arguments: Step) -> Step:

@@ -1,0 +1,26 @@
+"""Dates and timestamps as steps."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sqlglot import exp
+
+from millstream.language import coercion as c
+from millstream.language import written_values as w
+from millstream.language.arrow_times import shift
+from millstream.language.predicate_builder import Builder
+from millstream.language.predicate_steps import Step, applied
+from millstream.language.predicate_types import type_of
+
+
+def shifted(builder: Builder, node: exp.Expr) -> Step:
+    """A date or a timestamp, and an interval: `a + INTERVAL 1 DAY`."""
+    time, length, sign = node.this, node.expression, -1 if isinstance(node, exp.Sub) else 1
+    if isinstance(node, exp.Add) and c.is_interval(type_of(time)):
+        time, length = length, time
+    micros = w.micros(length)
+    if micros is None:
+        raise builder.refusal(node)
+    type_, by = type_of(node), sign * micros
+    return applied(partial(shift, by=by // w.DAY if c.is_date(type_) else by), builder.step_as(time, type_))
