@@ -55,6 +55,11 @@ class Direct:
     stream: Stream
     reading: Reading
     tables: tuple[DataFrame, ...]
+    types: Mapping[str, pa.DataType]
+
+    def schema(self, names: Iterable[str]) -> pa.Schema:
+        """The types of columns that are read."""
+        return pa.schema([pa.field(name, self.types[name]) for name in names])
 
 
 class _Indirect(Exception):
@@ -178,11 +183,12 @@ class _Way:
 
     def end(self, known: _Known, columns: Mapping[str, exp.Expression], stream: Stream) -> Direct:
         """The whole of it, which ends with the columns that the stage wants."""
-        self.steps.append(Compute(tuple((name, *known.value(e)) for name, e in columns.items())))
+        computed = tuple((name, *known.value(e)) for name, e in columns.items())
+        self.steps.append(Compute(computed))
         time = stream.time
         assert time is not None  # noqa: S101  (there are time stamps)
         reading = Reading(self.schema, time, tuple(self.steps), tuple(self.table_schemas))
-        return Direct(stream, reading, tuple(self.tables))
+        return Direct(stream, reading, tuple(self.tables), {name: type_ for name, _, type_ in computed})
 
     def _scanned(self, stream: Stream, wanted: frozenset[str]) -> _Known:
         computed = [i for i in stream.computed if i.name.lower() in wanted]

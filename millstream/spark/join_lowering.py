@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.language.predicates import predicate
 from millstream.operators.joining import Joining, key_name
 from millstream.operators.window_join import WindowJoin as WindowJoinOperator
-from millstream.plan.algebra import Node
 from millstream.plan.several import JOINT, TableJoin, WindowJoin
 from millstream.spark import mark_rows
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.inflow import Inflow, Input
 from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
-from millstream.spark.staging import Columns, Inflow, Work, column_of, origin_of, staged
+from millstream.spark.staging import Work, column_of, origin_of, staged
 from millstream.windows.join_kind import JoinKind
-
-Parts = list[tuple[Node, DataFrame]]
-"""The inputs that are read as one, each with its frame."""
 
 HIT = "__hit"
 """A column that is NULL where a tuple has no row of the table."""
@@ -43,21 +40,23 @@ _SPARK_KINDS = {
 }
 
 
-def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked: bool) -> DataFrame:
-    """The frame of a window join over the frames of its sides."""
+def lower_join(node: WindowJoin, sides: tuple[Sequence[Input], Sequence[Input]], host: Host, marked: bool) -> DataFrame:
+    """The frame of a window join over the inputs of its sides."""
     keys = tuple(key_name(i) for i in range(len(node.equalities)))
     inflows = []
     schemas = []
-    for port, parts in enumerate(sides):
+    for port, inputs in enumerate(sides):
         named = zip(keys, node.equalities, strict=True)
         terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
-        columns: Columns = {name: column_of(name) for name in node.columns[port]}
+        columns = {name: column_of(name) for name in node.columns[port]}
         columns.update((name, exp.Cast(this=term.copy(), to=type_.copy())) for name, term, type_ in terms)
-        for part, frame in parts:
-            origin = origin_of(part, node.times[port], host)
-            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(part, terms))
-            inflows.append(Inflow(part, frame, columns, inlet, origin, port))
-        schemas.append(_carried(parts[0][1], node.columns[port]))
+        flows = []
+        for each in inputs:
+            origin = origin_of(each.part, node.times[port], host)
+            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(each.part, terms))
+            flows.append(Inflow(each, columns, inlet, origin, port))
+        schemas.append(pa.schema([flows[0].schema.field(name) for name in node.columns[port]]))
+        inflows += flows
     residual = None
     if node.residual is not None:
         read = {column.name for column in node.residual.find_all(exp.Column)}
@@ -68,11 +67,6 @@ def lower_join(node: WindowJoin, sides: tuple[Parts, Parts], host: Host, marked:
     job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
     work = Work(node.number, partial(WindowJoinOperator, job), job.answers)
     return staged(inflows, work, host, marked)
-
-
-def _carried(frame: DataFrame, names: tuple[str, ...]) -> pa.Schema:
-    fields = {f.name.lower(): f for f in to_arrow_schema(frame.schema, timezone="UTC")}
-    return pa.schema([fields[name.lower()].with_name(name) for name in names])
 
 
 def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> DataFrame:

@@ -34,6 +34,7 @@ from millstream.spark import arrivals, mark_rows
 from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.inflow import Input
 from millstream.spark.join_lowering import lower_join, lower_table_join
 from millstream.spark.lower import lower
 from millstream.spark.marks import HIDDEN, MARK
@@ -65,7 +66,7 @@ def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame
 
 @lower.register
 def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
-    return lower_late(node, lower(Scan(node.stream), host, marked=True), host)
+    return lower_late(node, host)
 
 
 @lower.register
@@ -104,12 +105,12 @@ def _split(node: Split, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_window(node, _parts(node.below, host), host, marked)
+    return lower_window(node, _inputs(node.below, host), host, marked)
 
 
 @lower.register
 def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_over(node, _parts(node.below, host), host, marked)
+    return lower_over(node, _inputs(node.below, host), host, marked)
 
 
 @lower.register
@@ -117,10 +118,10 @@ def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
     match node.below:
         case WindowAggregate(below=below, windowed=windowed):
             own = [c for c in node.calls if c in windowed.calls]
-            frame = lower_window(node.below, _parts(below, host), host, marked, nested(own))
+            frame = lower_window(node.below, _inputs(below, host), host, marked, nested(own))
         case OverAggregate(below=below, framed=framed):
             own = [c for c in node.calls if any(c == f.call for f in framed.calls)]
-            frame = lower_over(node.below, _parts(below, host), host, marked, nested(own))
+            frame = lower_over(node.below, _inputs(below, host), host, marked, nested(own))
         case _:
             own, frame = [], lower(node.below, host, marked)
     for call in node.calls:
@@ -148,17 +149,17 @@ def _union(node: Union, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _unique(node: Unique, host: Host, marked: bool = False) -> DataFrame:
-    return lower_unique(node, _parts(node.below, host), host, marked)
+    return lower_unique(node, _inputs(node.below, host), host, marked)
 
 
 @lower.register
 def _merge_ordered(node: MergeOrdered, host: Host, marked: bool = False) -> DataFrame:
-    return lower_ordered(node, _parts(node.below, host), host, marked)
+    return lower_ordered(node, _inputs(node.below, host), host, marked)
 
 
 @lower.register
 def _window_join(node: WindowJoin, host: Host, marked: bool = False) -> DataFrame:
-    return lower_join(node, (_parts(node.left, host), _parts(node.right, host)), host, marked)
+    return lower_join(node, (_inputs(node.left, host), _inputs(node.right, host)), host, marked)
 
 
 @lower.register
@@ -166,9 +167,9 @@ def _table_join(node: TableJoin, host: Host, marked: bool = False) -> DataFrame:
     return lower_table_join(node, lower(node.left, host, marked), lower(node.right, host))
 
 
-def _parts(node: Node, host: Host) -> list[tuple[Node, DataFrame]]:
+def _inputs(node: Node, host: Host) -> list[Input]:
     """The inputs that a stage reads as one."""
-    return [(part, lower(part, host, marked=True)) for part in parts(node)]
+    return [Input(part, host) for part in parts(node)]
 
 
 @lower.register

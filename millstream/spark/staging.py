@@ -24,10 +24,10 @@ from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
 from millstream.spark.control import marks_of
-from millstream.spark.direct import direct, packets_of
-from millstream.spark.expressions import spark_text
+from millstream.spark.direct import packets_of
 from millstream.spark.feeds import Feed
 from millstream.spark.host import Host
+from millstream.spark.inflow import Inflow, Origin
 from millstream.spark.ingress import Inlet, control_marks, ingress
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
@@ -47,37 +47,8 @@ ANSWER_TIME = "time"
 """What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
 
 
-Columns = dict[str, exp.Expression]
-"""Columns by name, and how each is computed."""
-
 MOST_REPORTED = 64
 """Each bucket whose work is reported costs a metric."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the tuples of an input come from: a source with a slack, or the buckets of the stage before.
-
-    `time` is computed of the column of that `name`, if there is one.
-    """
-
-    name: str | None
-    time: SparkColumn
-    slack: int | None
-    origins: int = 0
-    promised: str | None = None
-
-
-@dataclass(frozen=True)
-class Inflow:
-    """One input of a stage: the plan and the frame it comes from, and the columns that are computed for it."""
-
-    part: Node
-    frame: DataFrame
-    columns: Columns
-    inlet: Inlet
-    origin: Origin
-    port: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +70,7 @@ def column_of(name: str) -> exp.Expression:
 def origin_of(part: Node, time: str | None, host: Host) -> Origin:
     """The time stamp of the tuples of an input, and where their progress comes from."""
     source = feeder(part)
-    stamp = F.unix_micros(F.current_timestamp()) if time is None else F.unix_micros(F.col(quoted(time)))
+    stamp = f"unix_micros({'current_timestamp()' if time is None else quoted(time)})"
     if isinstance(source, Scan):
         return Origin(time, stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
     if not isinstance(source, STAGES):
@@ -114,7 +85,7 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
         and promised == END
         and not isinstance(source.windowed.window, END_INCLUSIVE)
     ):
-        stamp = stamp - F.lit(1)  # an answer belongs to the last moment of its window, not to the next window
+        stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
     return Origin(time, stamp, None, len(bucket_ids(host)), promised)
 
 
@@ -137,10 +108,10 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
 
 
 def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
-    if (found := direct(flow.part, flow.origin.name, flow.columns, host)) is not None:
-        return packets_of(found, inlet, stage, host)
-    frame = flow.frame
-    wanted = {**{name: F.expr(spark_text(e)) for name, e in flow.columns.items()}, TIME: flow.origin.time}
+    if flow.direct is not None:
+        return packets_of(flow.direct, inlet, stage, host)
+    frame = flow.input.frame
+    wanted = {**flow.computed, TIME: F.expr(flow.origin.time)}
     if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
         wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
     hidden = [name for name in (MARK, LEFT_OUT) if name in frame.columns]
@@ -168,12 +139,13 @@ def _control(host: Host) -> DataFrame:
 def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: Sequence[int]) -> DataFrame:
     """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
 
-    def said(place: str) -> SparkColumn:
-        return F.when(F.col(MARK).isNotNull(), F.get_json_object(MARK, f"$.{place}").cast("bigint"))
+    def said(fold: str, place: str, name: str) -> SparkColumn:
+        # As text: each function of a column would be a call to the JVM of its own.
+        return F.expr(f"{fold}(CAST(get_json_object({MARK}, '$.{place}') AS BIGINT)) AS {quoted(name)}")
 
-    metrics = [F.min(said("waits")).alias(WAITS)]
+    metrics = [said("min", "waits", WAITS)]
     if len(buckets) <= MOST_REPORTED:
-        metrics += [F.max(said(f"work.{bucket}")).alias(f"{WORK}{bucket}") for bucket in buckets]
+        metrics += [said("max", f"work.{bucket}", f"{WORK}{bucket}") for bucket in buckets]
     for number, flow in enumerate(inflows):
         source = feeder(flow.part)
         scans = [step for step in steps(source) if isinstance(step, Scan)]
@@ -182,11 +154,11 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: 
         stream = scans[0].stream.name
         from_stage = getattr(source, "number", 0)
         passed = f"{from_stage}" if from_stage else stream
-        metrics.append(F.min(said(f"passed[{number}]")).alias(f"{PASSED}{number}.{passed}"))
+        metrics.append(said("min", f"passed[{number}]", f"{PASSED}{number}.{passed}"))
         if not isinstance(source, Scan):
-            metrics.append(F.sum(said(f"late[{number}]")).alias(f"{LATE}{number}.{stream}.{work.number}"))
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{work.number}"))
             continue
-        metrics.append(F.max(said(f"heard[{number}]")).alias(f"{HEARD}{number}.{stream}"))
+        metrics.append(said("max", f"heard[{number}]", f"{HEARD}{number}.{stream}"))
         if not scans[0].again:  # late tuples of a stream that is read twice are counted once
-            metrics.append(F.sum(said(f"late[{number}]")).alias(f"{LATE}{number}.{stream}"))
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}"))
     return frame.observe(f"{STAGE}{work.number}", *metrics)

@@ -9,7 +9,6 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from millstream.aggregates.registry import find
@@ -30,17 +29,17 @@ from millstream.operators.row_windows import RowWindows
 from millstream.operators.session_windows import SessionWindows
 from millstream.operators.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.unique_tuples import UniqueTuples
-from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, WindowAggregate
+from millstream.plan.algebra import LateScan, OverAggregate, Scan, WindowAggregate
 from millstream.plan.several import MergeOrdered, Unique
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.inflow import Inflow, Input
 from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN
-from millstream.spark.names import quoted
 from millstream.spark.read_tables import with_tables
-from millstream.spark.staging import ANSWER_TIME, Columns, Inflow, Work, column_of, origin_of, staged
+from millstream.spark.staging import ANSWER_TIME, Work, column_of, origin_of, staged
 from millstream.spark.unnest import Nested, unnested_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
@@ -50,23 +49,20 @@ from millstream.windows.sliding import WHOLE, Sliding
 
 RANK = "__rank"
 
-Parts = list[tuple[Node, DataFrame]]
-"""The inputs that are read as one, each with its frame."""
-
 
 def lower_window(
-    node: WindowAggregate, parts: Parts, host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+    node: WindowAggregate, inputs: Sequence[Input], host: Host, marked: bool, lists: tuple[Nested, ...] = ()
 ) -> DataFrame:
-    """The frame that computes a window aggregate over the frames of its inputs; answers in `lists` become rows."""
+    """The frame that computes a window aggregate over its inputs; answers in `lists` become rows."""
     work, columns = _work(node.windowed, host)
     make, prepare = _operator(work)
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
     typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
     inflows = []
-    for part, frame in parts:
-        origin = origin_of(part, node.windowed.time, host)
-        inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(part, typed))
-        inflows.append(Inflow(part, frame, columns, inlet, origin))
+    for each in inputs:
+        origin = origin_of(each.part, node.windowed.time, host)
+        inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(each.part, typed))
+        inflows.append(Inflow(each, columns, inlet, origin))
     answers = unnested_schema(_answers(work, node.gives), lists)
     frame = staged(inflows, Work(node.number, make, answers, _window_promises(work), lists), host, marked)
     if work.window == WHOLE and not work.keys and not lists:
@@ -83,41 +79,40 @@ def _one_row(frame: DataFrame, work: Grouped, answers: pa.Schema, host: Host) ->
 
 
 def lower_over(
-    node: OverAggregate, parts: Parts, host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+    node: OverAggregate, inputs: Sequence[Input], host: Host, marked: bool, lists: tuple[Nested, ...] = ()
 ) -> DataFrame:
-    """The frame that adds the answers of OVER to the frames of its inputs; those in `lists` become rows."""
+    """The frame that adds the answers of OVER to its inputs; those in `lists` become rows."""
     work, columns = _frames(node.framed, host)
     inflows = []
-    for part, frame in parts:
-        origin = origin_of(part, node.framed.time, host)
+    for each in inputs:
+        origin = origin_of(each.part, node.framed.time, host)
         inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised)
-        inflows.append(Inflow(part, frame, columns, inlet, origin))
-    fields = {f.name.lower(): f for f in to_arrow_schema(parts[0][1].schema, timezone="UTC")}
-    carried = [fields[name.lower()].with_name(name) for name in work.carried]
+        inflows.append(Inflow(each, columns, inlet, origin))
+    carried = [inflows[0].schema.field(name) for name in work.carried]
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     answers = unnested_schema(pa.schema([*carried, *results]), lists)
     make = partial(over_operator(work), work)
     return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), lists), host, marked)
 
 
-def lower_late(node: LateScan, frame: DataFrame, host: Host) -> DataFrame:
-    """The frame of a stream's late tuples over the frame of its tuples."""
+def lower_late(node: LateScan, host: Host) -> DataFrame:
+    """The frame of a stream's late tuples."""
     part = Scan(node.stream)
     columns = {name: column_of(name) for name in node.stream.schema.names}
-    flow = Inflow(part, frame, columns, Inlet(bucket_ids(host), None), origin_of(part, node.stream.time, host))
-    answers = to_arrow_schema(frame.select(*map(quoted, columns)).schema, timezone="UTC")
-    return staged([flow], Work(node.number, LateTuples, answers), host, marked=False)
+    origin = origin_of(part, node.stream.time, host)
+    flow = Inflow(Input(part, host), columns, Inlet(bucket_ids(host), None), origin)
+    return staged([flow], Work(node.number, LateTuples, flow.schema), host, marked=False)
 
 
-def lower_unique(node: Unique, parts: Parts, host: Host, marked: bool) -> DataFrame:
+def lower_unique(node: Unique, inputs: Sequence[Input], host: Host, marked: bool) -> DataFrame:
     """The frame of tuples that are each there once."""
     make = partial(UniqueTuples, node.names)
-    return _tuples(node, node.names, node.names, make, parts, host, marked)
+    return _tuples(node, node.names, node.names, make, inputs, host, marked)
 
 
-def lower_ordered(node: MergeOrdered, parts: Parts, host: Host, marked: bool) -> DataFrame:
+def lower_ordered(node: MergeOrdered, inputs: Sequence[Input], host: Host, marked: bool) -> DataFrame:
     """The frame of tuples in the order of their time stamps: all in one bucket, or there would be no order."""
-    return _tuples(node, (), tuple(parts[0][1].drop(*HIDDEN).columns), MergeOrderedTuples, parts, host, marked)
+    return _tuples(node, (), tuple(inputs[0].frame.drop(*HIDDEN).columns), MergeOrderedTuples, inputs, host, marked)
 
 
 def _tuples(
@@ -125,19 +120,18 @@ def _tuples(
     keys: tuple[str, ...],
     names: tuple[str, ...],
     make: Callable[[Blobs], Operator],
-    parts: Parts,
+    inputs: Sequence[Input],
     host: Host,
     marked: bool,
 ) -> DataFrame:
     """A stage whose answers are tuples as they came."""
     columns = {name: column_of(name) for name in names}
     inflows = []
-    for part, frame in parts:
-        origin = origin_of(part, node.time, host)
+    for each in inputs:
+        origin = origin_of(each.part, node.time, host)
         inlet = Inlet(bucket_ids(host), keys, promised=origin.promised)
-        inflows.append(Inflow(part, frame, columns, inlet, origin))
-    answers = to_arrow_schema(parts[0][1].select(*map(quoted, columns)).schema, timezone="UTC")
-    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),)), host, marked)
+        inflows.append(Inflow(each, columns, inlet, origin))
+    return staged(inflows, Work(node.number, make, inflows[0].schema, ((ANSWER_TIME, 0),)), host, marked)
 
 
 # -- operators ---------------------------------------------------------------------------------------------
@@ -162,7 +156,7 @@ def _by_group(work: Grouped) -> bool:
     return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
-def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, Columns]:
+def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, exp.Expression]]:
     """What the operator does, and the columns that are computed for it."""
     columns = {item.name: item.expression for item in windowed.keys}
     count = find("count_star")
@@ -175,7 +169,7 @@ def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, Columns]:
     return replace(work, emit=windowed.emit, from_first=windowed.from_first), columns
 
 
-def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, Columns]:
+def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, dict[str, exp.Expression]]:
     columns = {name: column_of(name) for name in framed.carried}
     columns.update((item.name, item.expression) for item in framed.keys)
     calls = _calls([c.call for c in framed.calls], columns, host)
@@ -183,7 +177,7 @@ def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, Columns]:
     return Framed(_typed(framed.keys), tuple(FramedCall(c, f.window) for c, f in pairs), framed.carried), columns
 
 
-def _calls(calls: Sequence[AggregateCall], columns: Columns, host: Host) -> list[Call]:
+def _calls(calls: Sequence[AggregateCall], columns: dict[str, exp.Expression], host: Host) -> list[Call]:
     """The calls, whose arguments and conditions are added to the columns; what is read twice is carried once."""
     by_text: dict[str, str] = {}
 

@@ -71,8 +71,8 @@ def _crosses(type_: pa.DataType) -> bool:
 
 
 def _restored(field: pa.Field) -> SparkColumn:
-    column = F.col(quoted(field.name))
-    if pt.is_timestamp(field.type):
-        moment = F.timestamp_micros(column)
-        column = moment if field.type.tz else moment.cast("timestamp_ntz")
-    return column.alias(field.name)
+    name = quoted(field.name)
+    if not pt.is_timestamp(field.type):
+        return F.col(name)
+    moment = f"timestamp_micros({name})"
+    return F.expr(f"{moment if field.type.tz else f'CAST({moment} AS TIMESTAMP_NTZ)'} AS {name}")

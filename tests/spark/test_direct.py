@@ -37,6 +37,8 @@ COLUMNS = "ts TIMESTAMP, k STRING, i INT, l BIGINT, d DOUBLE"
 STREAM = "CREATE STREAM {name} (" + COLUMNS + ") ORDER BY ts SLACK 5 SECONDS SOURCE '{kind}:{name}' "
 ONE_FILE = "OPTIONS (max_files_per_batch = 1);"
 
+READERS = ("auto", "spark")
+
 Answers = Counter[tuple[object, ...]]
 
 
@@ -92,7 +94,7 @@ def watched() -> Iterator[list[str | None]]:
         seen.append(None if found is None else found.stream.name)
         return found
 
-    with patch("millstream.spark.staging.direct", look):
+    with patch("millstream.spark.inflow.direct", look):
         yield seen
 
 
@@ -103,7 +105,7 @@ def answers(query: RunningQuery) -> Answers:
 def both_ways(mill: Mill, queries: dict[str, str], inputs: dict[str, list[str | None]]) -> dict[str, Answers]:
     """What each query gives, the same with both readers; `inputs` says which streams are read directly."""
     found: dict[tuple[str, str], list[str | None]] = {}
-    for reader in ("auto", "spark"):
+    for reader in READERS:
         mill.execute(f"SET reader = '{reader}'")
         for name, text in queries.items():
             with watched() as seen:
@@ -114,7 +116,9 @@ def both_ways(mill: Mill, queries: dict[str, str], inputs: dict[str, list[str | 
     assert all(set(found[name, "spark"]) == {None} for name in queries)
     results = {name: answers(mill.query(f"{name}_auto")) for name in queries}
     assert results == {name: answers(mill.query(f"{name}_spark")) for name in queries}
-    counts = {name: [mill.query(f"{name}_{r}").counts for r in ("auto", "spark")] for name in queries}
+    types = {reader: [mill.query(f"{n}_{reader}").to_arrow().schema.types for n in queries] for reader in READERS}
+    assert types["auto"] == types["spark"]
+    counts = {name: [mill.query(f"{name}_{r}").counts for r in READERS] for name in queries}
     assert {name: one.rows_in for name, (one, _) in counts.items()} == {
         name: other.rows_in for name, (_, other) in counts.items()
     }
