@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from millstream.mill import Mill, connect
+
+# For every JVM of the run, also of programs that tests start: with few rows and many new queries, most of the time of
+# a JVM would go into compiling at the highest level what is hardly run again.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")

@@ -337,7 +337,8 @@ class Mill:
         place = self.home.query_place(query, sources_of(plan), shape)
         host = self._host()
         buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
-        host = replace(host, place=place if shape else None, buckets=buckets, direct=self.settings.direct)
+        direct = self.settings.direct
+        host = replace(host, place=place if shape else None, buckets=buckets, direct=direct, once=self.once)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         try:
             frame = lower(plan, host)
@@ -360,9 +361,9 @@ class Mill:
                 deliver,
                 counts,
                 name=label,
-                once=self.once,
                 trigger=self.settings.trigger_interval,
                 clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats, holds_back(plan)),
+                streams=streams_of(plan),
                 reduces=reduces(plan),
             )
         except AnalysisException as problem:
@@ -424,7 +425,11 @@ def shape_of(plan: Node) -> str:
     return "; ".join(step.remembers for step in steps(plan) if step.remembers)
 
 
+def streams_of(plan: Node) -> list[Stream]:
+    """The streams that a plan reads, in order."""
+    return [step.stream for step in steps(plan) if isinstance(step, Scan | RejectedScan | LateScan)]
+
+
 def sources_of(plan: Node) -> list[str]:
     """The sources that a plan reads, in order: what a checkpoint is good for."""
-    streams = [step.stream for step in steps(plan) if isinstance(step, Scan | RejectedScan | LateScan)]
-    return [f"{stream.name} {stream.source}".lower() if stream.source else stream.name for stream in streams]
+    return [f"{s.name} {s.source}".lower() if s.source else s.name for s in streams_of(plan)]

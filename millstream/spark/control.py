@@ -7,6 +7,7 @@ starts three Python processes per query.
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 END = "end"
 TICK = "tick"
+WAIT = "wait"
+"""Says nothing: it stands for a batch, before the one that ends the stream."""
 
 
-def marks_of(spark: SparkSession, folder: Path) -> DataFrame:
-    """The marks sent to a query, as a streaming frame with one text column."""
+def marks_of(spark: SparkSession, folder: Path, one_by_one: bool) -> DataFrame:
+    """The marks sent to a query, as a streaming frame with one text column; `one_by_one`, a batch has one of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    return spark.readStream.schema("value STRING").option("cleanSource", "delete").text(str(folder))
+    reader = spark.readStream.schema("value STRING").option("cleanSource", "delete")
+    return (reader.option("maxFilesPerTrigger", "1") if one_by_one else reader).text(str(folder))
 
 
 def enabling(stream: str, time: int) -> str:
@@ -42,7 +46,34 @@ def signal(folder: Path, word: str) -> None:
 
     The others are enabling time stamps.
     """
-    name = f"{time.time_ns():020d}"  # never used again: Spark remembers the names it has read
+    _send(folder, word, time.time_ns())
+
+
+def end_after(folder: Path, batches: int) -> None:
+    """Send the marks of a query that reads them one by one, so that its stream ends with the last of the batches."""
+    now = time.time_ns()
+    for number in range(batches):
+        left = batches - 1 - number
+        # Spark takes the oldest files first, and tells ages apart by milliseconds.
+        _send(folder, WAIT if left else END, now - left * 1_000_000)
+
+
+def forget_unread(folder: Path, checkpoint: Path) -> None:
+    """Remove the marks that a run left behind and that no batch was planned with: what they said is over."""
+    if not (marks := list(folder.glob("*.mark"))):
+        return
+    newest: dict[Path, Path] = {}
+    for log in sorted((checkpoint / "sources").glob("*/[0-9]*"), key=lambda log: int(log.stem)):
+        newest[log.parent] = log
+    planned = "".join(log.read_text() for log in newest.values())
+    for mark in marks:
+        if mark.name not in planned:
+            mark.unlink()
+
+
+def _send(folder: Path, word: str, moment: int) -> None:
+    name = f"{moment:020d}"  # never used again: Spark remembers the names it has read
     hidden = folder / f".{name}"
     hidden.write_text(f"{word}\n")
+    os.utime(hidden, ns=(moment, moment))
     hidden.rename(folder / f"{name}.mark")

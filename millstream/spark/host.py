@@ -20,7 +20,7 @@ class Host:
     """A session, the folder that relative addresses start from, and where streams from the network are logged.
 
     `place` is where the query that is being lowered keeps its state, if it has any, and `buckets` in how many parts.
-    `direct`: whether stages may read files by themselves.
+    `direct`: whether stages may read files by themselves. `once`: whether queries end with what is there.
     """
 
     spark: SparkSession
@@ -29,6 +29,7 @@ class Host:
     place: QueryPlace | None = None
     buckets: int | None = None
     direct: bool = True
+    once: bool = False
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from millstream.operators.grouped import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark import marks
-from millstream.spark.control import END, TICK, read_enabling
+from millstream.spark.control import END, TICK, WAIT, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
 
 CHUNK_ROWS = 500_000
@@ -80,6 +80,8 @@ def _control_progress(word: str, streams: Mapping[str, Sequence[int]]) -> list[P
     """What a mark says of the inputs of a stage."""
     if word == END:
         return [Progress(final=(None,), feed=None)]
+    if word == WAIT:
+        return []
     if word == TICK:
         return [Progress(ticks=True, feed=None)]
     stream, time = read_enabling(word)
@@ -124,7 +126,7 @@ def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table
     return table.append_column(NAMED, pa.array([names for _, _, names in usable], pa.list_(pa.string())))
 
 
-def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def chunks(batches: Iterator[pa.RecordBatch], enough: int = CHUNK_ROWS) -> Iterator[pa.Table]:
     """Batches put together to so many rows that it pays to work on them."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
@@ -132,7 +134,7 @@ def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         if batch.num_rows:
             waiting.append(batch)
             rows += batch.num_rows
-        if rows >= CHUNK_ROWS:
+        if rows >= enough:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if waiting:

@@ -28,11 +28,15 @@ def is_glob(path: str) -> bool:
     return any(c in path for c in "*?[{")
 
 
+def places(path: str) -> list[Path]:
+    """The files and folders that a local path stands for now, or some more."""
+    path = re.sub(r"^file:/+", "/", path)
+    return [Path(p) for p in glob.glob(_braces_as_stars(path))] if is_glob(path) else [Path(path)]  # noqa: PTH207
+
+
 def local_files(path: str) -> list[Path]:
     """The data files that a local path stands for now, the oldest name first; hidden ones do not count."""
-    path = re.sub(r"^file:/+", "/", path)
-    found = [Path(p) for p in glob.glob(_braces_as_stars(path))] if is_glob(path) else [Path(path)]  # noqa: PTH207
-    files = [f for p in sorted(found) for f in (sorted(p.iterdir()) if p.is_dir() else [p])]
+    files = [f for p in sorted(places(path)) for f in (sorted(p.iterdir()) if p.is_dir() else [p])]
     return [f for f in files if f.is_file() and not f.name.startswith((".", "_"))]
 
 

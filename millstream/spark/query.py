@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.catalog.definitions import Sink
+from millstream.catalog.definitions import Sink, Stream
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.spark.arrow_batches import bounded_by_rows
 from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.buckets import tasks_for
 from millstream.spark.changing_tables import follow_tables
+from millstream.spark.control import end_after, forget_unread
 from millstream.spark.host import Host
 from millstream.spark.progress import Counts
 from millstream.spark.silence import Quiet, listen
 from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sinks
+from millstream.spark.sources.files import batches_of
 from millstream.spark.ticker import tell_time
 
 
@@ -45,23 +48,28 @@ def start(
     counts: Counts,
     *,
     name: str,
-    once: bool,
     trigger: timedelta,
     clocks: Clocks,
+    streams: Sequence[Stream] = (),
     reduces: bool = False,
 ) -> Handle:
-    """Start the frame. With `once` it ends by itself when it has read what was there at its start.
+    """Start the frame. On a host where queries run `once`, it ends when it has read what was there at its start.
 
-    `reduces`: whether no tuple of a source goes to a stage as it is.
+    `streams` are those that it reads. `reduces`: whether no tuple of a source goes to a stage as it is.
     """
     target = open_sinks(host, sinks, place, deliver)
-    told = once and host.place is not None and clocks.ends
-    pause = timedelta(0) if told else None if once else trigger
+    forget_unread(place.control, Path(place.checkpoint))
+    told = host.once and host.place is not None and clocks.ends
+    # The end can come along with the last tuples, where it is known with which batch they come.
+    batches = batches_of(host, streams) if told and place.fresh else None
+    if batches is not None:
+        end_after(place.control, batches)
+    pause = None if host.once and (batches is not None or not told) else timedelta(0) if told else trigger
     with tasks_for(host), bounded_by_rows(host.spark, reduces):
         query = _begin(frame, target, place, counts, name, pause)
     if told:
-        return BoundedRun(query, place.control)
-    if not once:
+        return query if batches is not None else BoundedRun(query, place.control)
+    if not host.once:
         follow_tables(frame, query)
     if host.place is not None:  # there is a stage that can be told
         if clocks.pace is not None:

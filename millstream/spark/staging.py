@@ -133,7 +133,7 @@ def _control(host: Host) -> DataFrame:
     """The marks of a query; one over tables ends as soon as it has begun."""
     if host.place is None:
         return host.spark.createDataFrame([(END_MARK,)], "value STRING")
-    return marks_of(host.spark, host.place.control)
+    return marks_of(host.spark, host.place.control, one_by_one=host.once)
 
 
 def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: Sequence[int]) -> DataFrame:

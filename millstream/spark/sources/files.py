@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from millstream.catalog.address import Address
+from millstream.catalog.address import FILE_KINDS, Address
+from millstream.catalog.definitions import Stream
+from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
 from millstream.spark.host import Host
-from millstream.spark.paths import is_glob, is_local
+from millstream.spark.paths import is_glob, is_local, places
 
 
 def source_path(host: Host, source: Address, owner: str) -> str:
@@ -31,6 +35,24 @@ def followed(path: str) -> str:
     """
     file = is_local(path) and not is_glob(path) and Path(path.removeprefix("file:")).is_file()
     return f"{path[:-1]}[{path[-1]}]" if file else path
+
+
+def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
+    """How many micro-batches it takes to read the files that are there now, at the most; None if that is not known."""
+    found = 1
+    for stream in streams:
+        if stream.source is None or stream.source.kind not in FILE_KINDS:
+            return None
+        path = host.path(stream.source.rest)
+        if not is_local(path):
+            return None
+        options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
+        files = [f for place in places(path) for f in (place.rglob("*") if place.is_dir() else [place]) if f.is_file()]
+        if limit := cast("int | None", options["max_files_per_batch"]):
+            found = max(found, -(-len(files) // limit))
+        elif sum(f.stat().st_size for f in files) > cast("int", options["max_bytes_per_batch"]):
+            return None  # where the cuts are depends on the order of the files
+    return found
 
 
 def limited(reader: DataStreamReader, options: dict[str, object]) -> DataStreamReader:
