@@ -31,12 +31,14 @@ def as_arrays(*values: Values) -> list[pa.Array]:
 
 def as_numpy(value: pa.Array, instead: float = 0) -> Any:
     """The numbers, with another one for NULL."""
-    return pc.fill_null(value, pa.scalar(instead).cast(value.type)).to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(value, pa.scalar(instead).cast(value.type)) if value.null_count else value
+    return whole.to_numpy(zero_copy_only=False)
 
 
 def valid_only(numbers: Any, valid: pa.Array, type_: pa.DataType) -> pa.Array:
     """The numbers where they count, elsewhere NULL."""
-    return pa.array(numbers, type_, mask=~valid.to_numpy(zero_copy_only=False))
+    counted = valid.to_numpy(zero_copy_only=False)
+    return pa.array(numbers, type_) if counted.all() else pa.array(numbers, type_, mask=~counted)
 
 
 def not_zero(value: Values) -> Values:

@@ -9,6 +9,7 @@ import numpy as np
 
 from millstream.operators.join_keys import Bools, Numbers, same_keys
 from millstream.operators.join_slice import Slice, gathered
+from millstream.operators.spread import spread
 
 FEW = 16
 """So many candidates per tuple are looked at one by one; if there are more, their times are searched."""
@@ -82,11 +83,8 @@ class Seekers:
         while begin < len(counts):
             done = int(ends[begin - 1]) if begin else 0
             end = max(int(np.searchsorted(ends, done + MOST_PAIRS, side="right")), begin + 1)
-            part = counts[begin:end]
-            at = np.repeat(hits.tuples[begin:end], part)
-            # Counted through, and for each range moved to where it begins.
-            shift = hits.begin[begin:end] - (ends[begin:end] - part - done)
-            there = np.arange(len(at)) + np.repeat(shift, part)
+            numbers, there = spread(hits.begin[begin:end], counts[begin:end])
+            at = hits.tuples[begin:end][numbers]
             if hits.times:
                 times = gathered(other.times, there)
                 keep = (times >= gathered(self.first, at)) & (times <= gathered(self.last, at))
@@ -102,8 +100,7 @@ class Seekers:
 def covered(hits: Hits, size: int) -> Numbers:
     """The positions in a slice of so many tuples that are in any of the ranges."""
     counts = hits.end - hits.begin
-    total = int(counts.sum())
-    if total < size:
-        return np.unique(np.arange(total) + np.repeat(hits.begin - (np.cumsum(counts) - counts), counts))
+    if int(counts.sum()) < size:
+        return np.unique(spread(hits.begin, counts)[1])
     edges = np.bincount(hits.begin, minlength=size + 1) - np.bincount(hits.end, minlength=size + 1)
     return np.flatnonzero(np.cumsum(edges[:size]) > 0)

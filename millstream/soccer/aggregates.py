@@ -123,7 +123,7 @@ class Heat:
         for group, part in enumerate(_cut(rows, groups, len(state["rows"]))):
             if len(part):
                 lengths = tuple(int(m[0]) for m in minutes)
-                state["rows"][group] = _shortened(np.concatenate((state["rows"][group], part)), lengths)
+                state["rows"][group] = _joined(state["rows"][group], part, lengths)
                 state["minutes"][group] = lengths
         return state
 
@@ -131,12 +131,14 @@ class Heat:
         """The rows of both."""
         minutes = [x or y for x, y in zip(a["minutes"], b["minutes"], strict=True)]
         pairs = zip(a["rows"], b["rows"], minutes, strict=True)
-        rows = [_shortened(np.concatenate((x, y)), m) if len(y) else x for x, y, m in pairs]
-        return {"minutes": _objects(minutes), "rows": _objects(rows)}
+        return {"minutes": _objects(minutes), "rows": _objects([_joined(x, y, m) for x, y, m in pairs])}
 
-    def finish_batch(self, state: Arrays) -> list[list[tuple[Any, ...]]]:
-        """The maps of each player."""
-        return [_maps(m, rows) for m, rows in zip(state["minutes"], state["rows"], strict=True)]
+    def finish_batch(self, state: Arrays) -> pa.Array:
+        """The maps of each player, as an array of Arrow: they hold many numbers, and so these are not touched again."""
+        maps = _Maps(len(state["rows"]))
+        for minutes, rows in zip(state["minutes"], state["rows"], strict=True):
+            maps.add(minutes, rows)
+        return maps.answers()
 
 
 _NO_ROWS = np.zeros((0, 3), np.int64)
@@ -145,6 +147,17 @@ LONG_AGO = -(2**62)
 
 MANY_ROWS = 2000
 """Fewer old rows are not worth summing up."""
+
+SOME_ROWS = 256
+"""After so many more rows it is seen whether old ones are to be summed up."""
+
+
+def _joined(rows: Any, more: Any, minutes: tuple[int, ...]) -> Any:
+    """The rows of both, which are looked at only every now and then to see whether many of them are old."""
+    if not len(rows) or not len(more):
+        return rows if len(rows) else more
+    both = np.concatenate((rows, more))
+    return _shortened(both, minutes) if len(both) // SOME_ROWS > len(rows) // SOME_ROWS else both
 
 
 def _shortened(rows: Any, minutes: tuple[int, ...]) -> Any:
@@ -166,54 +179,130 @@ def _shortened(rows: Any, minutes: tuple[int, ...]) -> Any:
     return np.concatenate((rows[recent], np.column_stack((ages, cells, counts)).astype(np.int64)))
 
 
-def _maps(minutes: tuple[int, ...], rows: Any) -> list[tuple[Any, ...]]:
-    newest = int(rows[:, 0].max())
-    lengths = sorted(minutes)
-    sinces = np.array([*(newest - 60 * length for length in lengths), LONG_AGO - 1])
-    totals, cells, counts, ends = _counted(rows, sinces)
-    found, begin = [], 0
-    for length, total, of_grids in zip((*lengths, 0), totals.tolist(), ends.tolist(), strict=True):
-        for (across, along), end in zip(GRIDS, of_grids, strict=True):
-            found.append((newest, across, along, length, total, cells[begin:end], counts[begin:end]))
-            begin = end
-    return found
+WINDOWS = 4
+MAPS = WINDOWS * len(GRIDS)
+MOST_CELLS = WINDOWS * sum(across * along for across, along in GRIDS)
+"""All cells of the maps of a player."""
+
+_MAP = pa.struct(
+    [
+        ("newest", pa.int64()),
+        ("grid_x", pa.int32()),
+        ("grid_y", pa.int32()),
+        ("minutes", pa.int32()),
+        ("total", pa.int64()),
+        ("cells", pa.list_(pa.int32())),
+        ("counts", pa.list_(pa.int32())),
+    ]
+)
+
+
+class _Maps:
+    """The maps of many players, whose cells lie one after the other."""
+
+    def __init__(self, players: int) -> None:
+        self._newest: list[int] = []
+        self._minutes: list[int] = []
+        self._cells = np.empty(MOST_CELLS + 4096 * players, np.int32)
+        self._counts = np.empty_like(self._cells)
+        self._totals = np.empty((players, WINDOWS), np.int64)
+        self._ends = np.zeros((players, WINDOWS, len(GRIDS)), np.int64)
+        self._size = 0
+
+    def add(self, minutes: tuple[int, ...], rows: Any) -> None:
+        """The maps of one more player."""
+        player, newest, lengths = len(self._newest), int(rows[:, 0].max()), sorted(minutes)
+        if self._size + MOST_CELLS > len(self._cells):
+            self._cells, self._counts = (np.resize(a, 2 * len(a)) for a in (self._cells, self._counts))
+        sinces = np.array([*(newest - 60 * length for length in lengths), LONG_AGO - 1])
+        found = (self._cells, self._counts, self._totals[player], self._ends[player])
+        self._size = _count(rows, sinces, found, self._size)
+        self._newest.append(newest)
+        self._minutes += [*lengths, 0]
+
+    def answers(self) -> pa.Array:
+        """A list of maps for each player."""
+        players = len(self._newest)
+        offsets = pa.array(np.concatenate(([0], self._ends.ravel())).astype(np.int32))
+        grids = np.tile(np.array(GRIDS, np.int32), (players * WINDOWS, 1))
+        columns = [
+            np.repeat(np.array(self._newest, np.int64), MAPS),
+            np.ascontiguousarray(grids[:, 0]),
+            np.ascontiguousarray(grids[:, 1]),
+            np.repeat(np.array(self._minutes, np.int32), len(GRIDS)),
+            np.repeat(self._totals.ravel(), len(GRIDS)),
+        ]
+        lists = (pa.ListArray.from_arrays(offsets, pa.array(a[: self._size])) for a in (self._cells, self._counts))
+        maps = pa.StructArray.from_arrays([*map(pa.array, columns), *lists], fields=list(_MAP))
+        return pa.ListArray.from_arrays(pa.array(np.arange(players + 1) * MAPS, pa.int32()), maps)
+
+
+BLOCK = 64
+"""So many cells of the finest grid are looked at together, if any of them is not empty."""
 
 
 @numba.njit(cache=True, nogil=True)
-def _counted(rows: Any, sinces: Any) -> tuple[Any, Any, Any, Any]:
+def _count(rows: Any, sinces: Any, found: Any, size: int) -> int:
     """For each window, which begins after a second: all readings, and of all grids the cells that are not empty.
 
     Windows come from the shortest to the longest, each of which holds what the one before does. Cells and their counts
-    of all windows and grids lie one after the other; the last array says where each ends.
+    of all windows and grids are written one after the other behind the first `size`, and where each ends. The answer is
+    the new size.
     """
+    cells, counts, totals, ends = found
     windows = len(sinces)
+    # The rows by the shortest window that holds them.
+    of_window = np.empty(len(rows), np.int8)
+    begins = np.zeros(windows + 1, np.int64)
+    for i in range(len(rows)):
+        window = 0
+        while rows[i, 0] <= sinces[window]:
+            window += 1
+        of_window[i] = window
+        begins[window + 1] += 1
+    for window in range(windows):
+        begins[window + 1] += begins[window]
+    order = np.empty(len(rows), np.int32)
+    places = begins.copy()
+    for i in range(len(rows)):
+        order[places[of_window[i]]] = i
+        places[of_window[i]] += 1
     coarse = np.zeros(8 * 13, np.int32)
     third = np.zeros(16 * 25, np.int32)
     second = np.zeros(32 * 50, np.int32)
     fine = np.zeros(64 * 100, np.int32)
-    cells = np.empty(windows * (8 * 13 + 16 * 25 + 32 * 50 + 64 * 100), np.int32)
-    counts = np.empty_like(cells)
-    ends = np.zeros((windows, 4), np.int64)
-    totals = np.zeros(windows, np.int64)
-    at = total = 0
+    used = np.zeros(len(fine) // BLOCK, np.bool_)
+    total = 0
     for window in range(windows):
-        for i in range(len(rows)):
-            if rows[i, 0] > sinces[window] and (window == 0 or rows[i, 0] <= sinces[window - 1]):
-                cell, count = rows[i, 1] // 13, rows[i, 2]
-                x, y = cell // 100, cell % 100
-                coarse[x // 8 * 13 + rows[i, 1] % 13] += count
-                third[x // 4 * 25 + y // 4] += count
-                second[x // 2 * 50 + y // 2] += count
-                fine[cell] += count
-                total += count
+        for place in range(begins[window], begins[window + 1]):
+            i = order[place]
+            code, count = np.uint64(rows[i, 1]), rows[i, 2]
+            cell = code // np.uint64(13)
+            x, y = cell // np.uint64(100), cell % np.uint64(100)
+            a = (x >> np.uint64(3)) * np.uint64(13) + code % np.uint64(13)
+            b = (x >> np.uint64(2)) * np.uint64(25) + (y >> np.uint64(2))
+            c = (x >> np.uint64(1)) * np.uint64(50) + (y >> np.uint64(1))
+            coarse[a] += count
+            third[b] += count
+            second[c] += count
+            fine[cell] += count
+            used[cell // np.uint64(BLOCK)] = True
+            total += count
         totals[window] = total
-        for grid, readings in enumerate((coarse, third, second, fine)):
-            for cell in range(len(readings)):
-                if readings[cell]:
-                    cells[at], counts[at] = cell, readings[cell]
-                    at += 1
-            ends[window, grid] = at
-    return totals, cells[:at].copy(), counts[:at].copy(), ends
+        for grid, readings in enumerate((coarse, third, second)):
+            for at in range(len(readings)):
+                if readings[at]:
+                    cells[size], counts[size] = at, readings[at]
+                    size += 1
+            ends[window, grid] = size
+        for block in range(len(used)):
+            if used[block]:
+                for at in range(block * BLOCK, (block + 1) * BLOCK):
+                    if fine[at]:
+                        cells[size], counts[size] = at, fine[at]
+                        size += 1
+        ends[window, 3] = size
+    return size
 
 
 def _cut(rows: Any, groups: Any, size: int) -> list[Any]:

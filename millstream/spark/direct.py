@@ -166,7 +166,7 @@ class _Way:
                 return self.to(below, wanted)
             case Filter(below=below, predicate=condition):
                 known = self.to(below, wanted | _read([condition]))
-                self.steps.append(Keep(known.condition(condition)))
+                self.steps.append(Keep((known.condition(condition),)))
                 return known
             case Project(items=items) if any(makes_rows(i.expression) for i in items):
                 raise _Indirect

@@ -13,13 +13,17 @@ import pyarrow.types as pt
 from millstream.errors import RunError
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
-from millstream.spark.direct_steps import Step
+from millstream.operators.lazy_rows import LazyRows
+from millstream.spark.direct_steps import Step, early
 from millstream.spark.ingress import CHUNK_ROWS, Inlet, chunks, sealed
 from millstream.spark.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
 
 PATH = "path"
 TABLE = "__table"
 """Before the number of a table: the column in which its rows come along with each file."""
+
+WORTH_IT = 100_000
+"""So many tuples are worth a round of all steps; to put more of them together would cost a copy."""
 
 ROWS = "rows"
 FILES = "files"
@@ -41,24 +45,50 @@ class Reading:
 
 def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     """A function for mapInArrow from the names of files to packets; the first one of each file counts its rows."""
+    steps = early(reading.steps, reading.tables)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             files = batch.num_rows
             tables = [_table(batch, number, schema) for number, schema in enumerate(reading.tables)]
             paths = batch.column(PATH).to_pylist()
-            for chunk in chunks(b for path in paths for b in read(path, reading.schema)):
-                rows = chunk
-                for step in reading.steps:
+            passed = _Passed()
+            for chunk in chunks((b for path in paths for b in read(path, reading.schema)), WORTH_IT):
+                rows = LazyRows.of(chunk)
+                for step in steps:
                     rows = step(rows, tables)
-                newest = pc.max(chunk[reading.time]).cast(pa.int64()).as_py()
-                oldest = pc.min(rows[TIME]).as_py()
-                yield _counted(sealed(inlet, rows, Progress(newest, oldest, feed=inlet.feed)), chunk.num_rows, files)
-                files = 0
-            if files:  # they are empty
-                yield _counted(sealed(inlet, None, Progress(feed=inlet.feed)), 0, files)
+                passed.add(rows.table(), chunk.num_rows, pc.max(chunk[reading.time]).cast(pa.int64()).as_py())
+                if passed.rows >= CHUNK_ROWS:
+                    yield passed.packets(inlet, files)
+                    passed, files = _Passed(), 0
+            if passed.read or files:  # files may be empty
+                yield passed.packets(inlet, files)
 
     return run
+
+
+class _Passed:
+    """The tuples that have passed all steps, and what was read for them."""
+
+    def __init__(self) -> None:
+        self.rows = self.read = 0
+        self._tables: list[pa.Table] = []
+        self._newest: int | None = None
+
+    def add(self, rows: pa.Table, read: int, newest: int | None) -> None:
+        """Tuples that passed, how many were read, and the newest time stamp of these."""
+        self._tables.append(rows)
+        self.rows += rows.num_rows
+        self.read += read
+        self._newest = max((t for t in (self._newest, newest) if t is not None), default=None)
+
+    def packets(self, inlet: Inlet, files: int) -> pa.RecordBatch:
+        """All of them as packets; the first one counts what was read."""
+        if not self._tables:
+            return _counted(sealed(inlet, None, Progress(feed=inlet.feed)), 0, files)
+        rows = pa.concat_tables(self._tables)
+        progress = Progress(self._newest, pc.min(rows[TIME]).as_py(), feed=inlet.feed)
+        return _counted(sealed(inlet, rows, progress), self.read, files)
 
 
 def pack(schema: pa.Schema) -> Arrow:

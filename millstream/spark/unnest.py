@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,12 +34,16 @@ def unnested(rows: pa.Table, lists: Sequence[Nested]) -> pa.Table:
     2
     """
     for name, columns in lists:
-        values = rows[name].combine_chunks()
-        parts = values.flatten()
-        parents = pc.list_parent_indices(values)
+        values = rows[name]
+        parts = [chunk.flatten() for chunk in values.chunks]  # not put together: lists may hold a lot
+        made = {
+            column: pa.chunked_array([part.field(i) for part in parts], values.type.value_type.field(i).type)
+            for i, column in enumerate(columns)
+        }
+        parents = np.repeat(np.arange(rows.num_rows), pc.fill_null(pc.list_value_length(values), 0))
         # Column by column: a table that has no other columns would not know how many rows it has.
-        data = {other: rows[other].take(parents) for other in rows.column_names if other != name}
-        rows = pa.table({**data, **{column: parts.field(i) for i, column in enumerate(columns)}})
+        data = {other: rows[other].take(pa.array(parents)) for other in rows.column_names if other != name}
+        rows = pa.table({**data, **made})
     return rows
 
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from millstream.catalog.schema import sql_type
 from millstream.language.predicates import predicate
+from millstream.operators.lazy_rows import LazyRows
 from millstream.operators.lookup import looked_up
 from millstream.windows.join_kind import JoinKind
 
@@ -84,7 +85,7 @@ def test_what_two_loops_find(
 ) -> None:
     tuples, rows = table(OURS, ours, cuts), table(THEIRS, theirs)
     sides = [tuples[k].combine_chunks() for k in keys], [rows[f"t.{k}"].combine_chunks() for k in keys]
-    found = looked_up(tuples, rows, sides, INSIDE if inside else None, kind)
+    found = looked_up(LazyRows.of(tuples), rows, sides, INSIDE if inside else None, kind).table()
     assert found.to_pylist() == by_loops(tuples.to_pylist(), rows.to_pylist(), keys, inside, kind)
     assert found.schema.types == (OURS.types + THEIRS.types if kind.paired else OURS.types)
 
@@ -93,7 +94,7 @@ def test_what_two_loops_find(
 def test_the_table_is_empty(kind: JoinKind, count: int) -> None:
     tuples, rows = table(OURS, [(1, "a", 0), (None, None, None)]), table(THEIRS, [])
     sides = [tuples["i"].combine_chunks()], [rows["t.i"].combine_chunks()]
-    found = looked_up(tuples, rows, sides, INSIDE, kind)
+    found = looked_up(LazyRows.of(tuples), rows, sides, INSIDE, kind).table()
     assert found.num_rows == count
     assert found.column_names == (OURS.names + THEIRS.names if kind.paired else OURS.names)
 
@@ -101,7 +102,9 @@ def test_the_table_is_empty(kind: JoinKind, count: int) -> None:
 def test_a_condition_that_is_null_does_not_hold() -> None:
     tuples, rows = table(OURS, [(1, "a", None)]), table(THEIRS, [(1, "a", 5)])
     sides = [tuples["i"].combine_chunks()], [rows["t.i"].combine_chunks()]
-    found = looked_up(tuples, rows, sides, lambda pairs: pc.less(pairs["low"].combine_chunks(), 9), JoinKind.LEFT)
+    found = looked_up(
+        LazyRows.of(tuples), rows, sides, lambda pairs: pc.less(pairs["low"].combine_chunks(), 9), JoinKind.LEFT
+    ).table()
     assert found["number"].to_pylist() == [None]
 
 
@@ -109,6 +112,6 @@ def test_many_keys_of_many_values_are_told_apart() -> None:
     count = 70_000  # to the fourth power it is more than 64 bits can count
     values = pa.array(np.arange(count))
     tuples, rows = pa.table({"a": values}), pa.table({"b": values})
-    found = looked_up(tuples, rows, ([values] * 4, [values] * 4), None, JoinKind.INNER)
+    found = looked_up(LazyRows.of(tuples), rows, ([values] * 4, [values] * 4), None, JoinKind.INNER).table()
     assert found.num_rows == count
     assert found["a"].equals(found["b"])

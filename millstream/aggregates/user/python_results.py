@@ -16,12 +16,12 @@ REFUSED = (pa.ArrowException, TypeError, ValueError, OverflowError)
 def to_answers(
     values: Any, outputs: Sequence[tuple[str, pa.DataType]], result: pa.DataType, aggregate: str
 ) -> pa.Array:
-    """A column of answers: values, or lists of rows if there are several columns.
+    """A column of answers: values, or lists of rows if there are several columns; an Arrow array of these is kept.
 
     >>> to_answers([1, None], [("x", pa.float64())], pa.float64(), "f").to_pylist()
     [1.0, None]
     """
-    if len(outputs) == 1:
+    if len(outputs) == 1 or (isinstance(values, pa.Array) and values.type == result):
         return _column(values, result, aggregate)
     rows = [_rows(value, [name for name, _ in outputs], aggregate) for value in _listed(values)]
     flat = [row for group in rows for row in group]
