@@ -8,6 +8,8 @@
 | `remove`  | no  | the opposite of merge: takes a part out of a whole |
 | `finish`  | yes | states to answers |
 | `pack`, `unpack` | yes | states to Arrow columns and back |
+| `merge_runs` | no | many states into few |
+| `reduce_packed`, `merge_packed` | no | tuples into packed states, and packed states into states, in one go |
 
 From which of them exist, the planner picks the evaluation: panes and merge, or delta by remove.
 """
@@ -96,6 +98,37 @@ class Aggregate(ABC):
     def unpack(self, columns: Sequence[pa.Array]) -> State:
         """The states that were packed."""
         return tuple(_from_arrow(c, z) for c, z in zip(columns, self.zero(0), strict=True))
+
+    def merge_runs(self, state: State, starts: npt.NDArray[np.int64]) -> State:
+        """The states of the runs that begin at `starts`, which ascend from 0; each run has at least one state.
+
+        Neighbours are merged first, then neighbours of those, and so on: as many rounds as the longest run can be
+        halved, all runs at once, and never two states out of their order.
+        """
+        merged = tuple(component.copy() for component in state)
+        begins, lengths = starts, np.diff(starts, append=len(state[0]))
+        step = 1
+        while (longer := lengths > step).any():
+            # A state stands for the `step` states from its place on; of two neighbours the left takes in the right.
+            begins, lengths = begins[longer], lengths[longer]
+            pairs = (lengths - 1 - step) // (2 * step) + 1
+            nth = np.arange(pairs.sum()) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+            left = np.repeat(begins, pairs) + 2 * step * nth
+            put(merged, left, self.merge(take(merged, left), take(merged, left + step)))
+            step *= 2
+        return take(merged, starts)
+
+    def reduce_packed(self, groups: Groups, arguments: Sequence[pa.Array], times: Times, size: int) -> list[pa.Array]:
+        """The packed states of so many groups, which have seen these tuples."""
+        return self.pack(self.reduce(self.zero(size), groups, arguments, times))
+
+    def merge_packed(self, columns: Sequence[pa.Array], groups: Groups, size: int) -> State:
+        """The states of so many groups, each the merge of the packed states that bear its number."""
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        whole = self.zero(size)
+        put(whole, groups[order[starts]], self.merge_runs(take(self.unpack(columns), order), starts))
+        return whole
 
 
 def take(state: State, indices: npt.NDArray[np.int64]) -> State:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.aggregates import number_tally
 from millstream.aggregates.avg import Avg
 from millstream.aggregates.codes import coded, decode, encode
-from millstream.aggregates.columns import present
+from millstream.aggregates.columns import present, valued
 from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.aggregates.count import Count
 from millstream.aggregates.sum import Sum
@@ -55,6 +55,19 @@ class CountDistinct(Tally):
         groups, (values, *_), _ = present(groups, arguments, times)
         return self.merge(state, (number_tally.counted(groups, encode(values), len(state[0])),))
 
+    def reduce_packed(self, groups: Groups, arguments: Sequence[pa.Array], times: Times, size: int) -> list[pa.Array]:
+        """The tallies of so many groups as lists of entries."""
+        if not self._numbers:
+            return super().reduce_packed(groups, arguments, times, size)
+        groups, values = valued(groups, arguments[0])
+        return [number_tally.counted_packed(groups, encode(values), size, self.entry)]
+
+    def merge_packed(self, columns: Sequence[pa.Array], groups: Groups, size: int) -> State:
+        """Add the counts of all lists of entries of a group."""
+        if not self._numbers:
+            return super().merge_packed(columns, groups, size)
+        return (number_tally.merged_packed(columns[0], groups, size),)
+
     def merge(self, left: State, right: State) -> State:
         """Add the counts."""
         return (number_tally.added(left[0], right[0]),) if self._numbers else super().merge(left, right)
@@ -73,6 +86,8 @@ class CountDistinct(Tally):
 
     def finish(self, state: State) -> pa.Array:
         """The plain aggregate over each value once."""
+        if self.plain is Count:
+            return pa.array(np.fromiter(map(len, state[0]), np.int64, len(state[0])))
         if self._numbers:
             groups, codes = number_tally.values_of(state[0])
             values = decode(codes, np.ones(len(codes), dtype=np.bool_), self.kind)

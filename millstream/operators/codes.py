@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from millstream.aggregates.sorting import in_order
+
 Numbers = npt.NDArray[np.int64]
 
 
@@ -26,9 +28,10 @@ def dense_groups(columns: Sequence[pa.Array], rows: int) -> tuple[Numbers, Numbe
     >>> groups.tolist(), firsts.tolist()
     ([0, 1, 0, 2], [0, 1, 3])
     """
-    codes = np.zeros(rows, dtype=np.int64)
-    size = 1
-    for column in columns:
+    if not columns:
+        return np.zeros(rows, dtype=np.int64), np.zeros(min(rows, 1), dtype=np.int64)
+    codes, size = _encode(columns[0])
+    for column in columns[1:]:
         indices, count = _encode(column)
         if size * max(count, 1) > 2**62:
             codes, firsts = _dense(codes, size)
@@ -36,6 +39,23 @@ def dense_groups(columns: Sequence[pa.Array], rows: int) -> tuple[Numbers, Numbe
         codes = codes * count + indices
         size *= max(count, 1)
     return _dense(codes, size)
+
+
+def by_group_and_time(groups: Numbers, times: Numbers) -> Numbers:
+    """The rows of each group one after the other, in the order of time; those of one time as they came.
+
+    >>> by_group_and_time(np.array([1, 0, 1, 0]), np.array([5, 7, 4, 7])).tolist()
+    [1, 3, 2, 0]
+    """
+    bits = len(groups).bit_length()
+    if not len(groups) or int(groups.max()) >= 1 << 62 - bits:
+        return np.lexsort((times, groups))
+    by_time = np.argsort(times, kind="stable") if (times[1:] < times[:-1]).any() else None
+    # To sort numbers is much faster than to find the order of them: so each row goes along with its group.
+    keys = (groups if by_time is None else groups[by_time]) << bits
+    keys |= np.arange(len(groups))
+    order = in_order(keys) & (1 << bits) - 1
+    return order if by_time is None else by_time[order]
 
 
 def _encode(column: pa.Array) -> tuple[Numbers, int]:
@@ -55,14 +75,14 @@ def _hashed(array: pa.Array) -> tuple[Numbers, int]:
 
 
 def _dense(codes: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    if size <= ROOM * len(codes):
-        known = np.zeros(size, dtype=np.bool_)
-        known[codes] = True
-        numbers = np.cumsum(known, dtype=np.int64) - 1
-        groups, count = numbers[codes], int(numbers[-1]) + 1
-    else:
-        groups, count = _hashed(pa.array(codes))
-    firsts = np.empty(count, dtype=np.int64)
     # Written backwards, so that the first row of each group is written last.
-    firsts[groups[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    rows = np.arange(len(codes) - 1, -1, -1)
+    if size <= ROOM * len(codes):
+        places = np.full(size, -1, dtype=np.int64)
+        places[codes[::-1]] = rows
+        known = places >= 0
+        return (np.cumsum(known, dtype=np.int64) - 1)[codes], places[known]
+    groups, count = _hashed(pa.array(codes))
+    firsts = np.empty(count, dtype=np.int64)
+    firsts[groups[::-1]] = rows
     return groups, firsts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,7 +81,7 @@ class BatchTouches:
         return np.unique(np.concatenate([part for pane in self.rows if pane in span for part in self.rows[pane]]))
 
 
-def due_rows(work: Grouped, span: Ids, panes: dict[int, Pane], touches: BatchTouches) -> tuple[Rows, Pane]:
+def due_rows(work: Grouped, span: Ids, panes: Mapping[int, Pane], touches: BatchTouches) -> tuple[Rows, Pane]:
     """The keys of a window that are to be answered because of what a batch did to it, and their states."""
     rows = touches.rows_in(span)
     earlier: dict[int, Pane | None] = {**panes, **touches.before}

@@ -59,6 +59,11 @@ class Grouped:
         return [f"__s{call}_{i}" for i in range(self.calls[call].width)]
 
     @property
+    def packed_names(self) -> list[str]:
+        """The columns of all packed states."""
+        return [name for number in range(len(self.calls)) for name in self.state_names(number)]
+
+    @property
     def results(self) -> pa.Schema:
         """The columns of the answers."""
         return pa.schema([pa.field(name, call.aggregate.result) for call in self.calls for name in call.names])

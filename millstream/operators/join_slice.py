@@ -146,6 +146,11 @@ def sliced(table: pa.Table, keys: Sequence[str], settled: Bools | None = None) -
     return _sorted(rows, keys, hashes, rows.column(TIME).to_numpy(), settled)
 
 
+def hashes_of(table: pa.Table, keys: Sequence[str]) -> Numbers:
+    """The hashes that the tuples of a table would have in a slice."""
+    return hash_keys([table[name].combine_chunks() for name in keys], table.num_rows)
+
+
 def merged(slices: Sequence[Slice], keys: Sequence[str]) -> Slice:
     """One slice in place of several."""
     rows = as_batch(pa.Table.from_batches([s.rows for s in slices]))

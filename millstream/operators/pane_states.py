@@ -49,23 +49,10 @@ def pack_present(work: Grouped, states: Pane) -> pa.Table:
     """The states of the keys that the pane has seen, with their numbers; of all keys if most are there."""
     present = np.flatnonzero(states[0][0] > 0)
     size = len(states[0][0])
-    return pack(work, states) if len(present) > DENSE * size else pack_some(work, states, present)
-
-
-def pack_some(work: Grouped, states: Pane, rows: Rows) -> pa.Table:
-    """The states of some keys, with their numbers."""
-    sparse = pack(work, tuple(take(state, rows) for state in states))
-    size = str(len(states[0][0]))
-    return sparse.append_column(pa.field(NUMBER, pa.int32(), metadata={SIZE: size}), pa.array(rows, pa.int32()))
-
-
-def change_present(work: Grouped, states: Pane, table: pa.Table) -> Pane:
-    """A pane after some of its keys have changed: those that were packed."""
-    size = int(table.field(NUMBER).metadata[SIZE.encode()])
-    changed = tuple(grown(call.aggregate, s, size) for call, s in zip(work.calls, states, strict=True))
-    for all_, some in zip(changed, unpack(work, table), strict=True):
-        put(all_, table[NUMBER].to_numpy(), some)
-    return changed
+    if len(present) > DENSE * size:
+        return pack(work, states)
+    sparse = pack(work, tuple(take(state, present) for state in states))
+    return sparse.append_column(pa.field(NUMBER, pa.int32(), metadata={SIZE: str(size)}), pa.array(present, pa.int32()))
 
 
 def unpack_present(work: Grouped, table: pa.Table) -> Pane:

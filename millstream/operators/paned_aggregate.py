@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -90,14 +91,16 @@ class PanedAggregate(Operator):
             table, more = self._without(table, closed)
             rows, late = rows[~closed], late + more
         panes = table[PANE].to_numpy()
-        incoming = unpack(self._work, table)
-        order = np.argsort(panes, kind="stable")
-        cuts = np.flatnonzero(np.diff(panes[order])) + 1
-        for part in np.split(order, cuts) if len(order) else ():
-            pane = int(panes[part[0]])
-            before = self._store.add(pane, rows[part], tuple(take(s, part) for s in incoming))
+        table = table.select(self._work.packed_names)
+        if (panes[1:] < panes[:-1]).any():
+            order = np.argsort(panes, kind="stable")
+            panes, rows, table = panes[order], rows[order], table.take(pa.array(order))
+        cuts = np.flatnonzero(np.diff(panes, prepend=panes[0] - 1, append=panes[-1] + 1)) if len(panes) else ()
+        for begin, end in pairwise(cuts):
+            pane, part = int(panes[begin]), rows[begin:end]
             if self._touches is not None:
-                self._touches.add(pane, rows[part], before)
+                self._touches.add(pane, part, self._store.panes.get(pane))
+            self._store.add(pane, part, table.slice(begin, end - begin))
         if self._wall is not None:
             self._wall.add(int(pane) for pane in np.unique(panes))
         return late

@@ -17,7 +17,6 @@ from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import dense_groups
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import TIME, Grouped
-from millstream.operators.merge_runs import merge_runs
 from millstream.operators.pane_states import Pane, pack, unpack
 from millstream.operators.session_partials import FIRST, LAST, session_of, session_partials
 from millstream.progress.punctuation import Punctuation
@@ -146,7 +145,7 @@ class SessionWindows(Operator):
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         states = tuple(
-            merge_runs(call.aggregate, take(state, order), starts)
+            call.aggregate.merge_runs(take(state, order), starts)
             for call, state in zip(self._work.calls, unpack(self._work, fragments), strict=True)
         )
         session = stitched.session[firsts]

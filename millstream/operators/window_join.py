@@ -16,13 +16,16 @@ from millstream.operators.grouped import TIME
 from millstream.operators.join_keys import Bools, Numbers, plain_key
 from millstream.operators.join_probe import Seekers, covered
 from millstream.operators.join_promises import JoinPromises
-from millstream.operators.join_slice import Slice, sliced, take_all
+from millstream.operators.join_slice import Slice, hashes_of, sliced, take_all
 from millstream.operators.join_state import JoinState
 from millstream.operators.joining import Joining, JoinKind
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.reach import MOST
 
 LEFT, RIGHT = 0, 1
+
+FEWER = 8
+"""If a side has so many times fewer tuples than have come for the other, these are looked up before they are sorted."""
 
 
 class WindowJoin(Operator):
@@ -165,7 +168,21 @@ class WindowJoin(Operator):
 
     def _new(self, port: int) -> Slice | None:
         tables = self._arrived[port]
-        return sliced(pa.concat_tables(tables), self._job.key_names) if tables else None
+        table = self._needed(port, pa.concat_tables(tables)) if tables else None
+        return sliced(table, self._job.key_names) if table is not None and table.num_rows else None
+
+    def _needed(self, port: int, table: pa.Table) -> pa.Table:
+        """New tuples without those that match nothing and are not stored; if the other side is small, they are most."""
+        cut, names = self._cut(port), self._job.key_names
+        if cut is None or not names or self._job.kind.preserves(port):
+            return table
+        stored, arrived = self._states[1 - port].slices, self._arrived[1 - port]
+        if FEWER * (sum(map(len, stored)) + sum(t.num_rows for t in arrived)) > table.num_rows:
+            return table
+        hashes = [s.hashes for s in stored] + [hashes_of(t, names) for t in arrived]
+        known = pa.array(np.unique(np.concatenate([np.empty(0, dtype=np.int64), *hashes])))
+        wanted = pc.is_in(pa.array(hashes_of(table, names)), value_set=known)
+        return table.filter(pc.or_(wanted, pc.greater_equal(table[TIME], cut).combine_chunks()))
 
     def _meet(self, port: int, seekers: Seekers, other: Slice) -> Iterator[pa.Table]:
         """The answers of new tuples of a port and a slice of the other side."""

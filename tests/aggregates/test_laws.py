@@ -146,6 +146,25 @@ def test_some_type_is_taken(cls: type[Aggregate]) -> None:
 @every_aggregate
 @quick
 @given(data=st.data())
+def test_packed_parts_merge_to_the_whole(cls: type[Aggregate], data: st.DataObject) -> None:
+    """Tuples cut into parts, each packed at once; states of one group then bear its number, in any number of lists."""
+    case = data.draw(tuples(cls))
+    aggregate = case.aggregate
+    parts = data.draw(st.lists(st.integers(0, 2), min_size=len(case.groups), max_size=len(case.groups)))
+    cut = [[i for i, part in enumerate(parts) if part == nth] for nth in range(3)]
+    packed = [aggregate.reduce_packed(*case.arrays(indices), GROUPS) for indices in cut]
+    columns = [pa.concat_arrays(pieces) for pieces in zip(*packed, strict=True)]
+    assert [column.type for column in columns] == list(aggregate.components)
+    merged = aggregate.merge_packed(columns, np.tile(np.arange(GROUPS), 3), GROUPS)
+    assert same(case.answers(merged), case.answers(case.whole()))
+    if aggregate.removable:
+        rest = aggregate.remove(merged, case.state(cut[0]))
+        assert same(case.answers(rest), case.answers(case.state(cut[1] + cut[2])))
+
+
+@every_aggregate
+@quick
+@given(data=st.data())
 def test_batch_equals_one_by_one(cls: type[Aggregate], data: st.DataObject) -> None:
     case = data.draw(tuples(cls))
     state = case.aggregate.zero(GROUPS)

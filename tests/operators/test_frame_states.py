@@ -16,7 +16,6 @@ from millstream.aggregates.registry import BUILT_IN
 from millstream.operators import frame_states as module
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.frame_states import frame_answers, frame_states
-from millstream.operators.merge_runs import merge_runs
 from millstream.operators.totals import Totals
 from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
 
@@ -146,7 +145,7 @@ def test_runs_are_merged(cls: type[Aggregate], data: st.DataObject) -> None:
     starts = np.array([0, *sorted(cuts)], dtype=np.int64)
     single: State = aggregate.reduce(aggregate.zero(size), np.arange(size), arguments, times)
     before = aggregate.finish(single).to_pylist()
-    found = aggregate.finish(merge_runs(aggregate, single, starts)).to_pylist()
+    found = aggregate.finish(aggregate.merge_runs(single, starts)).to_pylist()
     runs = zip(starts, [*starts[1:], size], strict=True)
     assert same(found, [whole(aggregate, arguments, times, list(range(a, b))) for a, b in runs])
     assert same(aggregate.finish(single).to_pylist(), before, slack=0)
@@ -154,7 +153,7 @@ def test_runs_are_merged(cls: type[Aggregate], data: st.DataObject) -> None:
 
 def test_merging_no_runs() -> None:
     count = next(cls for cls in BUILT_IN if cls.name == "count_star")([])
-    assert len(merge_runs(count, count.zero(0), np.empty(0, dtype=np.int64))[0]) == 0
+    assert len(count.merge_runs(count.zero(0), np.empty(0, dtype=np.int64))[0]) == 0
 
 
 @every_aggregate

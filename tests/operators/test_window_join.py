@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from millstream.operators import join_keys, join_probe, join_slice, join_state
+from millstream.operators import join_keys, join_probe, join_slice, join_state, window_join
 from millstream.operators.blobs import MemoryBlobs, from_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.joining import Joining, JoinKind
@@ -284,6 +284,7 @@ def cramped(data: st.DataObject) -> Iterator[None]:
             (join_state, "MOST_SLICES", 2),
             (join_state, "MOST_PARTS", 2),
             (join_state, "SMALL", 4),
+            (window_join, "FEWER", 0),
         ):
             if data.draw(st.booleans(), label=name):
                 stack.enter_context(patch.object(module, name, value))
