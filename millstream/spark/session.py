@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 from pyspark.errors import PySparkException
@@ -87,11 +87,25 @@ def open_session(
             session = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as problem:
         raise RunError(_advice(problem, master, log)) from problem
+    if master.startswith("local"):
+        _leave_out_checksums(session)
     session.sparkContext.setLogLevel("WARN")
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         # PySpark would print each error, with its stack, besides raising it.
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return session
+
+
+def _leave_out_checksums(session: SparkSession) -> None:
+    """Write no hidden checksum beside each file of a checkpoint on this machine.
+
+    Hadoop starts a process for every permission that it sets, four of them for a file with a checksum, and a
+    micro-batch writes half a dozen files.
+    """
+    context = session.sparkContext
+    jvm: Any = context._jvm  # noqa: SLF001
+    files = jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), context._jsc.hadoopConfiguration())  # noqa: SLF001
+    files.setWriteChecksum(False)
 
 
 def _advice(problem: Exception, master: str, log: Path | None) -> str:

@@ -49,6 +49,7 @@ def test_a_run_takes_no_batch_for_its_end(spark: object, tmp_path: Path, files: 
         assert mill.queries[0].counts.batches == (files + 1) // 2
         assert mill.queries[0].counts.late == {"s": 0}
     assert answers(tmp_path) == Counter([(files, "01:00"), (files, "02:00")])
+    assert not list(tmp_path.rglob("*.crc"))  # Hadoop would start four processes for each
 
 
 def test_runs_go_on_from_each_other_and_nothing_there_is_an_answer_too(spark: object, tmp_path: Path) -> None:
