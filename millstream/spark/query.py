@@ -64,7 +64,7 @@ def start(
     batches = batches_of(host, streams) if told and place.fresh else None
     if batches is not None:
         end_after(place.control, batches)
-    pause = None if host.once and (batches is not None or not told) else timedelta(0) if told else trigger
+    pause = timedelta(0) if told and batches is None else None if host.once else trigger
     with tasks_for(host), bounded_by_rows(host.spark, reduces):
         query = _begin(frame, target, place, counts, name, pause)
     if told:

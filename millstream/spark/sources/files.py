@@ -12,6 +12,7 @@ from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.definitions import Stream
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
+from millstream.spark.files import is_hidden
 from millstream.spark.host import Host
 from millstream.spark.paths import is_glob, is_local, places
 
@@ -47,7 +48,9 @@ def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
         if not is_local(path):
             return None
         options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
-        files = [f for place in places(path) for f in (place.rglob("*") if place.is_dir() else [place]) if f.is_file()]
+        candidates = (f for place in places(path) for f in (place.rglob("*") if place.is_dir() else [place]))
+        # Spark reads `_day=7`: rather a batch too many than an end that comes too early.
+        files = [f for f in candidates if f.is_file() and ("=" in f.name or not is_hidden(f.name))]
         if limit := cast("int | None", options["max_files_per_batch"]):
             found = max(found, -(-len(files) // limit))
         elif sum(f.stat().st_size for f in files) > cast("int", options["max_bytes_per_batch"]):
