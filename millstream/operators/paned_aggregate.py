@@ -20,9 +20,11 @@ from millstream.operators.group_promises import GroupPromises
 from millstream.operators.grouped import PANE, Grouped
 from millstream.operators.pane_states import Pane, Rows, chosen, unpack
 from millstream.operators.pane_store import PaneStore
+from millstream.operators.single_panes import Closed, Gathered
 from millstream.operators.window_totals import WindowTotals
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Pace
+from millstream.windows.sliding import Sliding
 from millstream.windows.tuples import Ids
 
 __all__ = ["EMITTED", "END", "STAMP", "START", "PanedAggregate"]
@@ -59,6 +61,8 @@ class PanedAggregate(Operator):
         pace = work.emit.pace if work.emit else None
         self._wall = WallTouches(blobs) if pace is Pace.WALL else None
         self._touches = BatchTouches() if pace in (Pace.ROWS, Pace.CHANGE) else None
+        window = self._window
+        self._apart = window if isinstance(window, Sliding) and window.pane == window.range else None
 
     @property
     def promise(self) -> int | None:
@@ -113,15 +117,33 @@ class PanedAggregate(Operator):
         until = self._end_of_all(punctuation.time) if punctuation.final else punctuation.time
         if self.low_watermark is not None and until <= self.low_watermark:
             return
-        self._totals.offer(self._store.panes)
-        for step in heapq.merge(self._closing(until), self._forming(punctuation.time), key=lambda s: s.time):
-            total = self._totals.over(step.span)
-            if total is not None:
-                yield from self._answers(step.wid, total, step.emitted)
+        yield from self._merged(until, punctuation.time) if self._apart is None else self._single(self._apart, until)
         self.low_watermark = until
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())
         self._promises.pass_by(until)
         self._forget(until)
+
+    def _merged(self, until: int, now: int) -> Iterator[pa.Table]:
+        """The answers of windows that may share panes."""
+        self._totals.offer(self._store.panes)
+        for step in heapq.merge(self._closing(until), self._forming(now), key=lambda s: s.time):
+            total = self._totals.over(step.span)
+            if total is not None:
+                yield from self._answers(step.wid, total, step.emitted)
+
+    def _single(self, window: Sliding, until: int) -> Iterator[pa.Table]:
+        """The answers of windows of one pane each; what has little is answered together."""
+        store, gathered = self._store, Gathered()
+        marks = self._promises.marks(store.keys)
+        for step in self._closing(until):
+            added = store.panes.unread(step.span.start)
+            if gathered.takes(added):
+                if gathered.add(Closed(*window.bounds(step.wid), added)):
+                    yield from gathered.answered(self._work, store.index, marks)
+            else:
+                yield from gathered.answered(self._work, store.index, marks)
+                yield from self._answers(step.wid, store.panes[step.span.start], FINAL)
+        yield from gathered.answered(self._work, store.index, marks)
 
     def tick(self) -> Iterator[pa.Table]:
         """All groups of the open windows in which something has changed since the last time."""

@@ -38,6 +38,10 @@ class Panes(MutableMapping[int, Pane]):
         self._merged.setdefault(pane, None)
         self._added.setdefault(pane, []).append(added)
 
+    def unread(self, pane: int) -> tuple[Added, ...]:
+        """All that a pane has, as long as none of it is merged; else nothing."""
+        return tuple(self._added.get(pane, ())) if self._merged[pane] is None else ()
+
     def mark(self, pane: int, live: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Note which keys a pane has seen."""
         states = self._merged[pane]

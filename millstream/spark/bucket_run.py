@@ -11,11 +11,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from millstream.language.predicates import Predicate
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.bucket_work import Work
 from millstream.spark.feeds import Feed, FeedProgress
+from millstream.spark.kept import kept
 from millstream.spark.local_copy import LocalCopy
 from millstream.spark.marks import MARK, stage_mark
 from millstream.spark.packets import Progress, unseal
@@ -68,7 +70,8 @@ _CACHE: dict[tuple[str, int, int], tuple[int, Operator, FeedProgress, PendingBlo
 class Outlet:
     """What a stage is: its operator, its inputs, what it promises.
 
-    `answers` are the columns that it gives to Spark, MARK among them; `lists` are those that it unnests for that.
+    `answers` are the columns that it gives to Spark, MARK among them; `lists` are those that it unnests for that, and
+    `holds` says which rows it gives.
     `promises` are the columns of its answers that the operator's promise is about, and by how much they lag behind it.
     """
 
@@ -79,6 +82,7 @@ class Outlet:
     feeds: tuple[Feed, ...]
     promises: tuple[tuple[str, int], ...] = ()
     lists: tuple[Nested, ...] = ()
+    holds: Predicate | None = None
 
 
 class BucketRun:
@@ -118,8 +122,12 @@ class BucketRun:
         promises = self._promises(operator)
         said_of_it = stage_mark(self._bucket, promises, late, heard, passed, final, operator.waits, work)
         mark = pa.table({MARK: pa.array([said_of_it])})
-        for portion in _portions([unnested(a, self._outlet.lists) for a in answers], mark):
+        for portion in _portions([self._given(a) for a in _gathered(answers)], mark):
             yield to_wire(portion, self._outlet.answers)
+
+    def _given(self, answers: pa.Table) -> pa.Table:
+        rows = unnested(answers, self._outlet.lists)
+        return rows if self._outlet.holds is None else kept(rows, self._outlet.holds)
 
     def _promises(self, operator: Operator) -> dict[str, int]:
         promise = operator.promise
@@ -166,17 +174,23 @@ class BucketRun:
         _CACHE[self._place] = (new, operator, inputs, pending)
 
 
-def _portions(answers: Sequence[pa.Table], mark: pa.Table) -> Iterator[pa.Table]:
-    """The answers and the mark in as few tables as may be, for Spark's own work for each costs more than its rows.
+def _portions(answers: Iterable[pa.Table], mark: pa.Table) -> Iterator[pa.Table]:
+    """The answers and the mark in as few tables as may be, for Spark's own work for each costs more than its rows."""
+    portions = list(_gathered(answers))
+    last = [portions.pop()] if portions and portions[-1].num_rows < PORTION_ROWS else []
+    yield from portions
+    yield pa.concat_tables([*last, mark], promote_options="default")
 
-    But large tables go as they are: to join them would copy them.
-    """
+
+def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The tables in fewer, none of them copied; but large ones go as they are."""
     waiting: list[pa.Table] = []
     rows = 0
-    for table in answers:
+    for table in tables:
         waiting.append(table)
         rows += table.num_rows
         if rows >= PORTION_ROWS:
             yield pa.concat_tables(waiting)
             waiting, rows = [], 0
-    yield pa.concat_tables([*waiting, mark], promote_options="default")
+    if waiting:
+        yield pa.concat_tables(waiting)

@@ -24,7 +24,7 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
-from millstream.spark.staging import Work, column_of, origin_of, staged
+from millstream.spark.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged
 from millstream.windows.join_kind import JoinKind
 
 HIT = "__hit"
@@ -40,7 +40,13 @@ _SPARK_KINDS = {
 }
 
 
-def lower_join(node: WindowJoin, sides: tuple[Sequence[Input], Sequence[Input]], host: Host, marked: bool) -> DataFrame:
+def lower_join(
+    node: WindowJoin,
+    sides: tuple[Sequence[Input], Sequence[Input]],
+    host: Host,
+    marked: bool,
+    given: Given = AS_THEY_ARE,
+) -> DataFrame:
     """The frame of a window join over the inputs of its sides."""
     keys = tuple(key_name(i) for i in range(len(node.equalities)))
     inflows = []
@@ -65,7 +71,7 @@ def lower_join(node: WindowJoin, sides: tuple[Sequence[Input], Sequence[Input]],
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
     job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
-    work = Work(node.number, partial(WindowJoinOperator, job), job.answers)
+    work = Work(node.number, partial(WindowJoinOperator, job), job.answers, given=given)
     return staged(inflows, work, host, marked)
 
 

@@ -41,12 +41,16 @@ from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.sinks.split import SHARE
 from millstream.spark.sources import open_stream, open_table
+from millstream.spark.staging import AS_THEY_ARE, Given
 from millstream.spark.unnest import nested
 from millstream.spark.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
 
 __all__ = ["lower"]
 
 ROW = "__row"
+
+Stage = WindowAggregate | OverAggregate | WindowJoin
+"""The stages that may make something of their answers before they cross to Spark."""
 
 
 @lower.register
@@ -81,6 +85,11 @@ def _derived(node: Derived, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _filter(node: Filter, host: Host, marked: bool = False) -> DataFrame:
+    match node.below:
+        case WindowAggregate() | OverAggregate() | WindowJoin() as stage:
+            return _stage(stage, host, marked, Given(where=node.predicate))
+        case Unnest() as rows:
+            return _rows(rows, host, marked, node.predicate)
     frame = lower(node.below, host, marked)
     return mark_rows.filtered(frame, F.expr(spark_text(node.predicate)))
 
@@ -105,29 +114,46 @@ def _split(node: Split, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_window(node, _inputs(node.below, host), host, marked)
+    return _stage(node, host, marked)
 
 
 @lower.register
 def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return lower_over(node, _inputs(node.below, host), host, marked)
+    return _stage(node, host, marked)
+
+
+@lower.register
+def _window_join(node: WindowJoin, host: Host, marked: bool = False) -> DataFrame:
+    return _stage(node, host, marked)
+
+
+def _stage(node: Stage, host: Host, marked: bool, given: Given = AS_THEY_ARE) -> DataFrame:
+    match node:
+        case WindowAggregate(below=below):
+            return lower_window(node, _inputs(below, host), host, marked, given)
+        case OverAggregate(below=below):
+            return lower_over(node, _inputs(below, host), host, marked, given)
+        case WindowJoin(left=left, right=right):
+            return lower_join(node, (_inputs(left, host), _inputs(right, host)), host, marked, given)
 
 
 @lower.register
 def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
+    return _rows(node, host, marked)
+
+
+def _rows(node: Unnest, host: Host, marked: bool, where: exp.Expression | None = None) -> DataFrame:
+    """Answers that are lists as rows, and of these those for which a condition holds."""
     match node.below:
-        case WindowAggregate(below=below, windowed=windowed):
+        case WindowAggregate(windowed=windowed) as stage:
             own = [c for c in node.calls if c in windowed.calls]
-            frame = lower_window(node.below, _inputs(below, host), host, marked, nested(own))
-        case OverAggregate(below=below, framed=framed):
+        case OverAggregate(framed=framed) as stage:
             own = [c for c in node.calls if any(c == f.call for f in framed.calls)]
-            frame = lower_over(node.below, _inputs(below, host), host, marked, nested(own))
-        case _:
-            own, frame = [], lower(node.below, host, marked)
-    for call in node.calls:
-        if call not in own:  # of a stage before
-            frame = _exploded(frame, call)
-    return frame
+    others = [c for c in node.calls if c not in own]  # of a stage before
+    frame = _stage(stage, host, marked, Given(nested(own), None if others else where))
+    for call in others:
+        frame = _exploded(frame, call)
+    return mark_rows.filtered(frame, F.expr(spark_text(where))) if others and where is not None else frame
 
 
 def _exploded(frame: DataFrame, call: AggregateCall) -> DataFrame:
@@ -155,11 +181,6 @@ def _unique(node: Unique, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _merge_ordered(node: MergeOrdered, host: Host, marked: bool = False) -> DataFrame:
     return lower_ordered(node, _inputs(node.below, host), host, marked)
-
-
-@lower.register
-def _window_join(node: WindowJoin, host: Host, marked: bool = False) -> DataFrame:
-    return lower_join(node, (_inputs(node.left, host), _inputs(node.right, host)), host, marked)
 
 
 @lower.register

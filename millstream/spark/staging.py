@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import reduce
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -13,6 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
+from millstream.catalog.arrow import to_sql
+from millstream.language.predicates import Predicate, predicate
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
@@ -20,11 +23,13 @@ from millstream.operators.grouped import TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, WindowAggregate
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
+from millstream.spark import mark_rows
 from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
 from millstream.spark.control import marks_of
 from millstream.spark.direct import packets_of
+from millstream.spark.expressions import spark_text
 from millstream.spark.feeds import Feed
 from millstream.spark.host import Host
 from millstream.spark.inflow import Inflow, Origin
@@ -51,6 +56,16 @@ MOST_REPORTED = 64
 """Each bucket whose work is reported costs a metric."""
 
 
+class Given(NamedTuple):
+    """What becomes of answers before they cross to Spark: those in `lists` become rows, and `where` chooses rows."""
+
+    lists: tuple[Nested, ...] = ()
+    where: exp.Expression | None = None
+
+
+AS_THEY_ARE = Given()
+
+
 @dataclass(frozen=True)
 class Work:
     """What a stage does: its number in the query, its operator, its answers and what it promises of them."""
@@ -59,7 +74,7 @@ class Work:
     make: Callable[[Blobs], Operator]
     answers: pa.Schema
     promises: tuple[tuple[str, int], ...] = ()
-    lists: tuple[Nested, ...] = ()
+    given: Given = AS_THEY_ARE
 
 
 def column_of(name: str) -> exp.Expression:
@@ -98,13 +113,25 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     feeds = tuple(Feed(flow.port, flow.origin.slack, flow.origin.origins) for flow in inflows)
     query = host.place.id if host.place else ""
     given = work.answers.append(pa.field(MARK, pa.string()))
-    stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.lists))
+    holds, left = _checked(work)
+    stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.given.lists, holds))
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
     frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
     frame = _observed(frame, inflows, work, bucket_ids(host))
-    if marked:
-        return from_wire(frame, given)
-    return from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
+    rows = from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
+    return rows if left is None else mark_rows.filtered(rows, F.expr(spark_text(left)))
+
+
+def _checked(work: Work) -> tuple[Predicate | None, exp.Expression | None]:
+    """The condition as the stage checks it, or else as it is left to Spark."""
+    where = work.given.where
+    if where is None:
+        return None, None
+    read = {column.name for column in where.find_all(exp.Column)}
+    try:
+        return predicate(where, {f.name: to_sql(f.type) for f in work.answers if f.name in read}), None
+    except ValueError:
+        return None, where
 
 
 def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:

@@ -39,8 +39,8 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN
 from millstream.spark.read_tables import with_tables
-from millstream.spark.staging import ANSWER_TIME, Work, column_of, origin_of, staged
-from millstream.spark.unnest import Nested, unnested_schema
+from millstream.spark.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, origin_of, staged
+from millstream.spark.unnest import unnested_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
@@ -51,9 +51,9 @@ RANK = "__rank"
 
 
 def lower_window(
-    node: WindowAggregate, inputs: Sequence[Input], host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+    node: WindowAggregate, inputs: Sequence[Input], host: Host, marked: bool, given: Given = AS_THEY_ARE
 ) -> DataFrame:
-    """The frame that computes a window aggregate over its inputs; answers in `lists` become rows."""
+    """The frame that computes a window aggregate over its inputs."""
     work, columns = _work(node.windowed, host)
     make, prepare = _operator(work)
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
@@ -63,11 +63,13 @@ def lower_window(
         origin = origin_of(each.part, node.windowed.time, host)
         inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(each.part, typed))
         inflows.append(Inflow(each, columns, inlet, origin))
-    answers = unnested_schema(_answers(work, node.gives), lists)
-    frame = staged(inflows, Work(node.number, make, answers, _window_promises(work), lists), host, marked)
-    if work.window == WHOLE and not work.keys and not lists:
-        return _one_row(frame, work, answers, host)
-    return frame
+    answers = unnested_schema(_answers(work, node.gives), given.lists)
+    stage = Work(node.number, make, answers, _window_promises(work), given)
+    if work.window != WHOLE or work.keys or given.lists:
+        return staged(inflows, stage, host, marked)
+    # No row may be left out before it is seen whether there is one.
+    found = _one_row(staged(inflows, replace(stage, given=AS_THEY_ARE), host, marked), work, answers, host)
+    return found if given.where is None else found.filter(F.expr(spark_text(given.where)))
 
 
 def _one_row(frame: DataFrame, work: Grouped, answers: pa.Schema, host: Host) -> DataFrame:
@@ -79,9 +81,9 @@ def _one_row(frame: DataFrame, work: Grouped, answers: pa.Schema, host: Host) ->
 
 
 def lower_over(
-    node: OverAggregate, inputs: Sequence[Input], host: Host, marked: bool, lists: tuple[Nested, ...] = ()
+    node: OverAggregate, inputs: Sequence[Input], host: Host, marked: bool, given: Given = AS_THEY_ARE
 ) -> DataFrame:
-    """The frame that adds the answers of OVER to its inputs; those in `lists` become rows."""
+    """The frame that adds the answers of OVER to its inputs."""
     work, columns = _frames(node.framed, host)
     inflows = []
     for each in inputs:
@@ -90,9 +92,9 @@ def lower_over(
         inflows.append(Inflow(each, columns, inlet, origin))
     carried = [inflows[0].schema.field(name) for name in work.carried]
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
-    answers = unnested_schema(pa.schema([*carried, *results]), lists)
+    answers = unnested_schema(pa.schema([*carried, *results]), given.lists)
     make = partial(over_operator(work), work)
-    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), lists), host, marked)
+    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), given), host, marked)
 
 
 def lower_late(node: LateScan, host: Host) -> DataFrame:

@@ -11,10 +11,12 @@ from millstream.plan.passes.inline_relations import inline_relations
 from millstream.plan.passes.merge_projects import merge_projects
 from millstream.plan.passes.number_stages import number_stages
 from millstream.plan.passes.prune_columns import prune_columns
+from millstream.plan.passes.push_filters_down import push_filters_down
 
 PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (
     inline_relations,
     draw_unions_up,
+    push_filters_down,
     prune_columns,
     merge_projects,
     number_stages,

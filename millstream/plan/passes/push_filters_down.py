@@ -1,0 +1,123 @@
+"""Conditions go down to the stage whose answers they speak of: what it does not give need not cross to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import cast
+
+from sqlglot import exp
+
+from millstream.catalog.catalog import Catalog
+from millstream.language.predicates import unsupported
+from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
+from millstream.plan.several import TableJoin, WindowJoin
+from millstream.windows.join_kind import JoinKind
+
+ANSWERING = (WindowAggregate, OverAggregate, WindowJoin)
+"""The stages that check conditions on their answers."""
+
+_PASSABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
+"""The joins with tables that leave a tuple out, or as it is: whether one passes can be seen before."""
+
+
+def push_filters_down(plan: Node, catalog: Catalog) -> Node:
+    """`Filter k > 1 over TableJoin over WindowAggregate` becomes `TableJoin over Filter k > 1 over WindowAggregate`.
+
+    Only what gets as far as a stage moves, and can be checked there. Of sources, those who read them see to that.
+    """
+
+    def push(node: Node) -> Node:
+        match node:
+            case Filter(below=below, predicate=predicate):
+                pushed, staying = _all_pushed(below, predicate)
+                return pushed if staying is None else Filter(pushed, staying)
+            case TableJoin(left=left, kind=JoinKind.INNER, condition=condition) if condition is not None:
+                # The binder makes WHERE a part of ON where that is the same.
+                names = _given(left) or frozenset()
+                pushed, staying = _all_pushed(left, condition, names)
+                return replace(node, left=pushed, condition=staying)
+        return node
+
+    return rewrite(plan, push)
+
+
+def _all_pushed(
+    node: Node, condition: exp.Expression, names: frozenset[str] | None = None
+) -> tuple[Node, exp.Expression | None]:
+    """The plan with all terms of a condition above its next stage that can get there, and the terms that cannot.
+
+    If there are names, only terms move that read no other columns.
+    """
+    staying = []
+    for term in _terms(condition):
+        known = names is None or _read(term) <= names
+        pushed = _pushed(node, term) if known and not unsupported(term) else None
+        if pushed is None:
+            staying.append(term)
+        else:
+            node = pushed
+    return node, _all(staying) if staying else None
+
+
+def _pushed(node: Node, term: exp.Expression) -> Node | None:
+    """The plan with a condition above its next stage; None if it cannot get there."""
+    match node:
+        case Filter(below=below, predicate=predicate):
+            if _answers(below):
+                return Filter(below, _all([predicate, term]))
+        case Project(below=below, items=items):
+            meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, exp.Column)}
+            if not _read(term) <= meanings.keys():
+                return None
+            term = _renamed(term, meanings)
+        case TableJoin(left=below, right=right, kind=kind):
+            names = _given(below)
+            if kind not in _PASSABLE or names is None or not _read(term) <= names:
+                return None
+            pushed = _pushed(below, term)
+            return None if pushed is None else node.over([pushed, right])
+        case Derived(below=below):
+            pass
+        case _:
+            return Filter(node, term) if _answers(node) else None
+    pushed = _pushed(below, term)
+    return None if pushed is None else node.over([pushed])
+
+
+def _answers(node: Node) -> bool:
+    """Whether these are the answers of a stage, as it gives them."""
+    return isinstance(node, ANSWERING) or (isinstance(node, Unnest) and isinstance(node.below, ANSWERING))
+
+
+def _given(node: Node) -> frozenset[str] | None:
+    """The columns that a step gives; None if that is not written there."""
+    match node:
+        case Project(items=items):
+            return frozenset(i.name.lower() for i in items)
+        case Filter(below=below) | Derived(below=below):
+            return _given(below)
+    return None
+
+
+def _terms(condition: exp.Expression) -> list[exp.Expression]:
+    """The conditions that must all hold."""
+    inner = condition.unnest()
+    if isinstance(inner, exp.And):
+        return [term for part in inner.flatten() for term in _terms(cast("exp.Expression", part))]
+    return [condition]
+
+
+def _all(terms: Iterable[exp.Expression]) -> exp.Expression:
+    return cast("exp.Expression", exp.and_(*terms))
+
+
+def _renamed(term: exp.Expression, meanings: Mapping[str, exp.Expression]) -> exp.Expression:
+    def resolve(part: exp.Expr) -> exp.Expr:
+        return meanings[part.name.lower()].copy() if isinstance(part, exp.Column) else part
+
+    return cast("exp.Expression", term.copy().transform(resolve, copy=False))
+
+
+def _read(term: exp.Expression) -> frozenset[str]:
+    return frozenset(column.name.lower() for column in term.find_all(exp.Column))
