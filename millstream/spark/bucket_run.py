@@ -16,6 +16,7 @@ from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.bucket_work import Work
+from millstream.spark.collector import settle
 from millstream.spark.feeds import Feed, FeedProgress
 from millstream.spark.kept import kept
 from millstream.spark.local_copy import LocalCopy
@@ -124,6 +125,7 @@ class BucketRun:
         mark = pa.table({MARK: pa.array([said_of_it])})
         for portion in _portions([self._given(a) for a in _gathered(answers)], mark):
             yield to_wire(portion, self._outlet.answers)
+        settle()
 
     def _given(self, answers: pa.Table) -> pa.Table:
         rows = unnested(answers, self._outlet.lists)

@@ -14,6 +14,7 @@ from millstream.errors import RunError
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.lazy_rows import LazyRows
+from millstream.spark.collector import settle
 from millstream.spark.direct_steps import Step, early
 from millstream.spark.ingress import CHUNK_ROWS, Inlet, chunks, sealed
 from millstream.spark.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
@@ -63,6 +64,7 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
                     passed, files = _Passed(), 0
             if passed.read or files:  # files may be empty
                 yield passed.packets(inlet, files)
+        settle()
 
     return run
 

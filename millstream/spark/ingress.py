@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from millstream.operators.grouped import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark import marks
+from millstream.spark.collector import settle
 from millstream.spark.control import END, TICK, WAIT, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
 
@@ -49,6 +50,7 @@ def ingress(inlet: Inlet) -> Arrow:
             ends = pc.min_max(rows[TIME]).as_py()
             newest = max((t for t in (ends["max"], left_out) if t is not None), default=None)
             yield sealed(inlet, rows, _progress(inlet, said, ends["min"], newest))
+        settle()
 
     return run
 
@@ -72,6 +74,7 @@ def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) 
             for word in batch.column(0).to_pylist():
                 for progress in _control_progress(word, streams):
                     yield packets([(b, seal(pa.table({}), progress)) for b in buckets])
+        settle()
 
     return run
 
