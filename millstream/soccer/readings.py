@@ -21,8 +21,11 @@ Numbers = np.ndarray
 COLUMNS: Final = ("sid", "ts", "x", "y", "z", "v", "a", "vx", "vy", "vz", "ax", "ay", "az")
 """The thirteen numbers of a reading, as the challenge has them."""
 SCHEMA: Final = pa.schema(
-    [(name, pa.int64() if name in {"ts", "v", "a"} else pa.int32()) for name in COLUMNS]
-    + [("time", pa.timestamp("us", tz="UTC"))]
+    pa.field(name, type_, nullable=False)
+    for name, type_ in [
+        *((name, pa.int64() if name in {"ts", "v", "a"} else pa.int32()) for name in COLUMNS),
+        ("time", pa.timestamp("us", tz="UTC")),
+    ]
 )
 MOST_DISORDER: Final = 60_000
 """Milliseconds."""

@@ -33,6 +33,8 @@ SETTINGS = (
     Setting("spark.sql.session.timeZone", "UTC", "a time without a zone means UTC, on every machine"),
     Setting("spark.sql.ansi.enabled", "false", "what fails for a row gives NULL there, and the query lives"),
     Setting("spark.sql.csv.parser.columnPruning.enabled", "false", "a row is broken or not, whatever a query reads"),
+    Setting("spark.sql.files.maxPartitionBytes", "1g",
+            "one task for each core: each costs 40 ms beside its work, and there would be one for 128 MB of files"),
     Setting("spark.sql.adaptive.enabled", "false", "micro-batches are small: re-planning them does not pay"),
     Setting("spark.sql.codegen.hugeMethodLimit", "8000", "the JVM compiles no longer method: it would be interpreted"),
     Setting("spark.sql.streaming.checkpointFileManagerClass",

@@ -433,7 +433,7 @@ def test_the_folder_is_laid_out_as_agreed(tmp_path: Path) -> None:
         assert ages == sorted(set(ages))
         for n, file in enumerate(files):
             expected = events(1003 * n // 4, 1003 * (n + 1) // 4, settings)[kind_number]
-            assert pq.read_table(file).equals(expected)
+            assert pq.read_table(file).cast(expected.schema).equals(expected)
     about = json.loads((tmp_path / "x" / "nexmark.json").read_text())
     assert about["events"] == 1003
     assert about["counts"] == {"person": 21, "auction": 62, "bid": 920}
@@ -527,7 +527,7 @@ def test_the_command_tells_the_counts(tmp_path: Path, capsys: pytest.CaptureFixt
     )
     assert "1,000 of 1,000 events" in told.err
     expected = events(0, 1000, Settings(seed=9, rate=100, group=3))[2]
-    assert pq.read_table(tmp_path / "x" / "bid").equals(expected)
+    assert pq.read_table(tmp_path / "x" / "bid").cast(expected.schema).equals(expected)
 
 
 def test_the_command_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
