@@ -7,8 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Item
 from millstream.plan.algebra import Node, Project, rewrite
+from millstream.plan.renamed import renamed
 
 
 def merge_projects(plan: Node, catalog: Catalog) -> Node:
@@ -21,13 +21,7 @@ def merge_projects(plan: Node, catalog: Catalog) -> Node:
         if not all(isinstance(i.expression, exp.Column) for i in below.items):
             return node
         meanings = {i.name.lower(): i.expression for i in below.items}
-        return Project(below.below, tuple(_read(item, meanings) for item in node.items))
+        items = (replace(item, expression=renamed(item.expression, meanings)) for item in node.items)
+        return Project(below.below, tuple(items))
 
     return rewrite(plan, merge)
-
-
-def _read(item: Item, meanings: dict[str, exp.Expression]) -> Item:
-    def resolve(part: exp.Expression) -> exp.Expression:
-        return meanings[part.name.lower()].copy() if isinstance(part, exp.Column) else part
-
-    return replace(item, expression=item.expression.copy().transform(resolve, copy=False))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
@@ -11,6 +11,7 @@ from sqlglot import exp
 from millstream.catalog.catalog import Catalog
 from millstream.language.predicates import unsupported
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
+from millstream.plan.renamed import renamed
 from millstream.plan.several import TableJoin, WindowJoin
 from millstream.windows.join_kind import JoinKind
 
@@ -70,7 +71,7 @@ def _pushed(node: Node, term: exp.Expression) -> Node | None:
             meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, exp.Column)}
             if not _read(term) <= meanings.keys():
                 return None
-            term = _renamed(term, meanings)
+            term = renamed(term, meanings)
         case TableJoin(left=below, right=right, kind=kind):
             names = _given(below)
             if kind not in _PASSABLE or names is None or not _read(term) <= names:
@@ -110,13 +111,6 @@ def _terms(condition: exp.Expression) -> list[exp.Expression]:
 
 def _all(terms: Iterable[exp.Expression]) -> exp.Expression:
     return cast("exp.Expression", exp.and_(*terms))
-
-
-def _renamed(term: exp.Expression, meanings: Mapping[str, exp.Expression]) -> exp.Expression:
-    def resolve(part: exp.Expr) -> exp.Expr:
-        return meanings[part.name.lower()].copy() if isinstance(part, exp.Column) else part
-
-    return cast("exp.Expression", term.copy().transform(resolve, copy=False))
 
 
 def _read(term: exp.Expression) -> frozenset[str]:
