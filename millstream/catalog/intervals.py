@@ -14,6 +14,13 @@ UNITS = {
     "WEEK": timedelta(weeks=1),
 }
 
+LONGEST = timedelta(days=3_652_500)
+"""Ten thousand years: a longer one could lead past the ends of time when it is added to a time stamp."""
+
+
+class TooLong(ValueError):
+    """A length of time of more than LONGEST."""
+
 
 def spoken(length: timedelta) -> str:
     """A length of time in words that `interval` reads.
@@ -31,6 +38,10 @@ def interval(text: str) -> timedelta:
 
     >>> interval("5 seconds"), interval("0.5 HOUR")
     (datetime.timedelta(seconds=5), datetime.timedelta(seconds=1800))
+    >>> interval("4000000 days")
+    Traceback (most recent call last):
+    ...
+    millstream.catalog.intervals.TooLong
     """
     number, _, unit = text.strip().partition(" ")
     factor = UNITS.get(unit.strip().upper().removesuffix("S"))
@@ -41,4 +52,6 @@ def interval(text: str) -> timedelta:
         value = 0
     if factor is None or value < 0:
         raise ValueError("a length of time, as 5 seconds")
+    if value > LONGEST / factor:
+        raise TooLong
     return value * factor

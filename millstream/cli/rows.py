@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millstream.mill.text import cell, csv_text, plain
+from millstream.mill.values import rows
 
 TABLE_ROWS = 50
 """How many rows of one batch a terminal shows; the rest is counted."""
@@ -54,7 +55,7 @@ class RowPrinter:
             self._out.flush()
 
     def _show_json(self, name: str | None, table: pa.Table) -> None:
-        for row in table.to_pylist():
+        for row in rows(table):
             told = {"row": row} if name is None else {"query": name, "row": row}
             self._out.write(json.dumps(told, default=plain) + "\n")
 
@@ -75,6 +76,6 @@ def rich_table(title: str, table: pa.Table, limit: int = TABLE_ROWS) -> Table:
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
         view.add_column(field.name, justify="right" if number else "left", overflow="fold")
-    for row in table.slice(0, limit).to_pylist():
+    for row in rows(table.slice(0, limit)):
         view.add_row(*[Text("NULL", style="dim") if v is None else Text(cell(v) or "") for v in row.values()])
     return view

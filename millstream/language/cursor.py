@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.catalog.intervals import UNITS, interval
+from millstream.catalog.intervals import UNITS, TooLong, interval
 from millstream.errors import EslError, EslSyntaxError
 from millstream.language.dialect import UnexpectedToken
 from millstream.language.statements import Name, Span
@@ -103,6 +103,9 @@ class Cursor:
                 self.index += 1
                 return _spanning(words)
             return interval(words)
+        except TooLong:
+            hint, span = "the longest is 10,000 years, that is 3652500 DAYS", (token.start, last.end + 1)
+            self.fail(f"'{words}' is too long", hint=hint, span=span)
         except ValueError:
             units = ", ".join(f"{u}S" for u in UNITS)
             span = (token.start, last.end + 1)

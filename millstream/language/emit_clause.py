@@ -7,7 +7,7 @@ from typing import Any
 from millstream.errors import Refused
 from millstream.language.cursor import Cursor
 from millstream.language.nodes import EslWindow
-from millstream.language.window_clause import MICROSECOND, clause_tokens
+from millstream.language.window_clause import MICROSECOND, check_number, clause_tokens
 from millstream.windows.contract import Window
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
@@ -41,7 +41,7 @@ def emission(node: EslWindow, text: str) -> Emit:
 
 
 def check_emission(node: EslWindow, window: Window[Any], bounded: bool, text: str) -> None:
-    """Refuse EMIT where nothing fills slowly."""
+    """Refuse EMIT where nothing fills slowly, and where it would never end."""
     reason = ""
     if bounded:
         reason = "a table is complete: its windows never fill up slowly"
@@ -52,3 +52,7 @@ def check_emission(node: EslWindow, window: Window[Any], bounded: bool, text: st
     if reason:
         hint = "leave EMIT out; it is for windows of time, as [RANGE 1 HOUR, WA ts], CUMULATE and [RANGE ALL, ...]"
         raise Refused(reason, text, clause_tokens(node)[1], clause="EMIT", hint=hint)
+    emit = emission(node, text)
+    length = window.range if isinstance(window, Sliding) else window.size if isinstance(window, Cumulate) else 0
+    if emit.pace is Pace.EVENT:
+        check_number(length // emit.every, text, clause_tokens(node)[1], "EMIT")

@@ -12,7 +12,7 @@ from millstream.language import dialect
 from millstream.language.cursor import Cursor, split, tokens_span
 from millstream.language.nodes import EslWindow
 from millstream.language.statements import Name, Span
-from millstream.language.window_clause import MICROSECOND, WindowClause, clause_tokens
+from millstream.language.window_clause import MICROSECOND, WindowClause, check_number, clause_tokens
 from millstream.windows.contract import Window
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.session import Session
@@ -61,12 +61,14 @@ def _window(form: str, lengths: dict[str, int], text: str, span: Span) -> Window
         case "TUMBLE":
             return Sliding(size, size, origin)
         case "HOP":
+            check_number(size // lengths["SLIDE"], text, span, form)
             return Sliding(size, lengths["SLIDE"], origin)
         case "SESSION":
             return Session(size)
     if size % lengths["STEP"]:
         hint = "the size must be a multiple of the step"
         raise EslSyntaxError("the step does not divide the size", text, span, clause=form, hint=hint)
+    check_number(size // lengths["STEP"], text, span, form)
     return Cumulate(lengths["STEP"], size, origin)
 
 

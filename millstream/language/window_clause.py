@@ -23,6 +23,9 @@ from millstream.windows.tuples import Order
 
 MICROSECOND = timedelta(microseconds=1)
 ALL = "ALL"
+MOST_ANSWERS = 1_000_000
+"""Each tuple is in range / slide windows, and there is an answer for each: more would run for hours."""
+
 PARTS = ("RANGE", "SLIDE", "WA", "RATTR", "SATTR", "PA", "ORIGIN")
 
 Length = timedelta | int | str
@@ -117,6 +120,7 @@ def _window(parts: dict[str, Any], partitioned: bool, text: str, span: Span) -> 
         if isinstance(slide, int):
             ranked: Order = "rank" if isinstance(order, Name) else "row"
             return SlideByTuple(range_ // MICROSECOND, slide, ranked)
+        check_number(range_ // (slide or range_), text, span)
         return Sliding(range_ // MICROSECOND, (slide or range_) // MICROSECOND, origin)
     if range_ == ALL:
         if isinstance(slide, timedelta):
@@ -135,6 +139,14 @@ def _window(parts: dict[str, Any], partitioned: bool, text: str, span: Span) -> 
             hint="slide by rows, as in SLIDE 10 ROWS, or give the window a RANGE of time",
         )
     return Rows(range_, slide or range_, partitioned)
+
+
+def check_number(each: int, text: str, span: Span, clause: str = "window") -> None:
+    """Refuse windows of which a tuple would be in too many, or which would be answered too often."""
+    if each > MOST_ANSWERS:
+        message = f"one tuple would be answered for {each:,} times, and {MOST_ANSWERS:,} are the most"
+        hint = "emit less often" if clause == "EMIT" else "make the range shorter, or the slide longer"
+        raise Refused(message, text, span, clause=clause, hint=hint)
 
 
 def _length(cursor: Cursor, word: str) -> Length:

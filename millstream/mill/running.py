@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.results import Results
+from millstream.mill.values import frame
 from millstream.spark.bounded_run import Handle
 from millstream.spark.failures import explain_failure
 from millstream.spark.local_copy import forget_copies
@@ -87,8 +88,7 @@ class RunningQuery:
 
     def to_pandas(self) -> pd.DataFrame:
         """The result rows kept so far."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return frame(self.to_arrow())
 
     def subscribe(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """The kept batches and then new ones as they come; ends with the query, or after `timeout` idle seconds."""

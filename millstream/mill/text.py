@@ -9,6 +9,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from millstream.mill.values import values
+
 
 def csv_text(table: pa.Table, *, header: bool = True) -> str:
     """Rows as CSV: NULL is an empty field, an empty string is quoted.
@@ -19,7 +21,7 @@ def csv_text(table: pa.Table, *, header: bool = True) -> str:
     ,""
     """
     lines = [",".join(_field(name) for name in table.column_names)] if header else []
-    columns = [column.to_pylist() for column in table.columns]
+    columns = [values(column) for column in table.columns]
     lines += [",".join(_field(cell(v)) for v in row) for row in zip(*columns, strict=True)]
     return "".join(f"{line}\n" for line in lines)
 

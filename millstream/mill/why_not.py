@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from millstream.catalog.definitions import Stream, TimeStamp
+from millstream.catalog.far_times import moment_text
 from millstream.catalog.intervals import spoken
 from millstream.plan.algebra import Node, Scan
 from millstream.plan.trace import STAGES, steps
@@ -30,7 +31,7 @@ def _reasons(name: str, plan: Node, counts: Counts, stage: str, moment: int) -> 
     stages = {str(step.number): step for step in steps(plan) if isinstance(step, STAGES)}
     since = counts.waiting_since.get(stage)
     ago = f", for {_seconds(since[1])}" if since else ""
-    yield f"{name} waits for {_written(moment)}{ago}: what {stages[stage].label()} holds is complete then"
+    yield f"{name} waits for {moment_text(moment)}{ago}: what {stages[stage].label()} holds is complete then"
     streams = {step.stream.name: step.stream for step in steps(plan) if isinstance(step, Scan)}
     for source, passed in counts.passed.get(stage, {}).items():
         if source in streams:
@@ -51,9 +52,9 @@ def _stream(stream: Stream, passed: int | None, moment: int, counts: Counts) -> 
     if stream.time_stamp is TimeStamp.EXTERNAL:
         if stream.progresses_by_slack:
             slack = stream.slack // timedelta(microseconds=1)
-            ways.append(f"a tuple of {_written(moment + slack)} or later" + (", by its slack" if slack else ""))
+            ways.append(f"a tuple of {moment_text(moment + slack)} or later" + (", by its slack" if slack else ""))
         if stream.punctuated_by is not None:
-            ways.append(f"punctuation of {_written(moment)} or later")
+            ways.append(f"punctuation of {moment_text(moment)} or later")
         idle = stream.idle_after
         if idle is None:
             ways.append("IDLE AFTER, which it has not, would let it be passed over")
@@ -74,9 +75,4 @@ def _seconds(since: float) -> str:
 
 
 def _come(passed: int | None) -> str:
-    return "has not said how far it is" if passed is None else f"has come to {_written(passed)}"
-
-
-def _written(micros: int) -> str:
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-    return moment.replace(tzinfo=None).isoformat()
+    return "has not said how far it is" if passed is None else f"has come to {moment_text(passed)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from millstream.operators.answers import results
 from millstream.operators.blobs import Blobs
+from millstream.operators.busy_panes import BusyPanes
 from millstream.operators.grouped import Grouped
 from millstream.operators.pane_states import Pane, Rows, total_of
 from millstream.windows.emit import Pace
 from millstream.windows.panes import Paned
 from millstream.windows.refined import Refined
-from millstream.windows.tuples import Ids, Tuple
+from millstream.windows.tuples import Ids
 
 TOUCHED = "touched"
 
@@ -53,14 +54,29 @@ def forming(window: Paned, every: int, panes: Iterable[int], old: int | None, ne
                 yield time, wid
 
 
-def still_open(window: Paned, low_watermark: int | None, touched: Iterable[int], newest: int) -> list[int]:
-    """The windows that hold any of the touched panes and are not complete, up to the last that `newest` is in."""
-    last = window.wids(Tuple(window.pane_start(newest))).stop - 1
+def forming_landmarks(
+    window: Paned, every: int, busy: BusyPanes, old: int | None, new: int
+) -> Iterator[tuple[int, int]]:
+    """The same of windows that go on for ever: the times before which something came since the one before."""
+    for time in busy.beats(every).tolist():
+        if (old is None or old < time) and time <= new:
+            wid = window.first_open(time)
+            if window.bounds(wid - 1)[1] != time:
+                yield time, wid
+
+
+def still_open(window: Paned, low_watermark: int | None, touched: Sequence[int], busy: BusyPanes | None) -> list[int]:
+    """The windows that hold any of the touched panes, which are in order, and are not complete."""
+    before = None if low_watermark is None else window.first_open(low_watermark)
+    if busy is not None:
+        firsts = [window.first_wid_of_pane(pane) for pane in touched[:1]]
+        first = max(firsts if before is None else [*firsts, before]) if firsts else 0
+        return [wid for wid in busy.wids.tolist() if wid >= first] if firsts else []
     found: set[int] = set()
     for pane in touched:
         first = window.first_wid_of_pane(pane)
-        first = first if low_watermark is None else max(first, window.first_open(low_watermark))
-        found.update(range(first, min(last, window.last_wid_of_pane(pane)) + 1))
+        first = first if before is None else max(first, before)
+        found.update(range(first, window.last_wid_of_pane(pane) + 1))
     return sorted(found)
 
 

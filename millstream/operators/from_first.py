@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,8 +18,11 @@ from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
+from millstream.windows.tuples import Ints
 
 ORIGIN = "origin"
+STIRRED = "stirred"
+"""The blob of the times of tuples of all buckets, as long as the origin is not certain."""
 
 
 class FromFirst(Operator):
@@ -32,6 +36,8 @@ class FromFirst(Operator):
         self._work = work
         self._blobs = blobs
         self._held = dict(blobs.scan("held/"))
+        stirred = blobs.get(STIRRED)
+        self._stirred: Ints = np.frombuffer(stirred, dtype=np.int64) if stirred else np.zeros(0, dtype=np.int64)
         origin = blobs.get(ORIGIN)
         self._made: tuple[int, Grouped, PanedAggregate] | None = self._make(json.loads(origin)) if origin else None
 
@@ -61,6 +67,16 @@ class FromFirst(Operator):
         good = table.filter(pc.greater_equal(table[TIME], origin))
         return int(table.num_rows - good.num_rows) + operator.process(partial_states(job, good))
 
+    def stirred(self, places: pa.Array) -> None:
+        """Take note of times; which panes these are in is known when the origin is."""
+        if self._made is None:
+            self._stirred = np.union1d(self._stirred, places.to_numpy())
+            self._blobs.put(STIRRED, self._stirred.tobytes())
+            return
+        origin, job, operator = self._made
+        times = places.to_numpy()
+        operator.stirred(pa.array(np.unique(window_of(job).pane_of(times[times >= origin]))))
+
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """The answers of all windows that are complete now; none while their origin is not certain."""
         oldest = punctuation.oldest
@@ -85,6 +101,9 @@ class FromFirst(Operator):
             self.process(from_bytes(blob))
             self._blobs.delete(name)
         self._held = {}
+        if len(self._stirred):
+            self.stirred(pa.array(self._stirred))
+            self._blobs.delete(STIRRED)
 
     def _make(self, origin: int) -> tuple[int, Grouped, PanedAggregate]:
         window: Any = self._work.window  # every kind that has an origin is a dataclass

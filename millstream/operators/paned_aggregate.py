@@ -14,8 +14,17 @@ import pyarrow as pa
 from millstream.aggregates.contract import take
 from millstream.operators.answers import EMITTED, END, FINAL, PARTIAL, STAMP, START, answers
 from millstream.operators.blobs import Blobs
+from millstream.operators.busy_panes import BusyPanes
 from millstream.operators.contract import Operator
-from millstream.operators.emission import BatchTouches, WallTouches, due_rows, forming, still_open, window_of
+from millstream.operators.emission import (
+    BatchTouches,
+    WallTouches,
+    due_rows,
+    forming,
+    forming_landmarks,
+    still_open,
+    window_of,
+)
 from millstream.operators.group_promises import GroupPromises
 from millstream.operators.grouped import PANE, Grouped
 from millstream.operators.pane_states import Pane, Rows, chosen, unpack
@@ -62,6 +71,9 @@ class PanedAggregate(Operator):
         self._wall = WallTouches(blobs) if pace is Pace.WALL else None
         self._touches = BatchTouches() if pace in (Pace.ROWS, Pace.CHANGE) else None
         window = self._window
+        self._busy = BusyPanes(window, blobs) if window.endless else None
+        if self._busy is not None:
+            self._stir(np.array(list(self._store.panes), dtype=np.int64))
         self._apart = window if isinstance(window, Sliding) and window.pane == window.range else None
 
     @property
@@ -73,6 +85,9 @@ class PanedAggregate(Operator):
     def waits(self) -> int | None:
         """The end of the first window that is not complete."""
         window = self._window
+        if self._busy is not None:
+            ends = (window.bounds(wid)[1] for wid in self._busy.wids.tolist() if self._store.panes)
+            return next((end for end in ends if self.low_watermark is None or end > self.low_watermark), None)
         for pane in sorted(self._store.panes):
             first = window.first_wid_of_pane(pane)
             first = first if self.low_watermark is None else max(first, window.first_open(self.low_watermark))
@@ -107,7 +122,12 @@ class PanedAggregate(Operator):
             self._store.add(pane, part, table.slice(begin, end - begin))
         if self._wall is not None:
             self._wall.add(int(pane) for pane in np.unique(panes))
+        self._stir(panes[cuts[:-1]])
         return late
+
+    def stirred(self, places: pa.Array) -> None:
+        """Take note of panes, of which others may have tuples too: whether a landmark window is answered is for all."""
+        self._stir(places.to_numpy())
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """The answers of all windows that are complete now, oldest first; each comes exactly once."""
@@ -121,6 +141,8 @@ class PanedAggregate(Operator):
         self.low_watermark = until
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())
         self._promises.pass_by(until)
+        if self._busy is not None:
+            self._busy.forget(self._window.first_open(until))
         self._forget(until)
 
     def _merged(self, until: int, now: int) -> Iterator[pa.Table]:
@@ -169,6 +191,8 @@ class PanedAggregate(Operator):
             self._totals.reset()
         self._store.write(None if self.low_watermark is None else self._pane_of(self.low_watermark))
         self._promises.save()
+        if self._busy is not None:
+            self._busy.save()
 
     # -- the way of the low-watermark ----------------------------------------------------------------------
 
@@ -177,6 +201,11 @@ class PanedAggregate(Operator):
         window = self._window
         following = None if self.low_watermark is None else window.first_open(self.low_watermark)
         before = window.first_open(until)
+        if self._busy is not None:
+            for wid in self._busy.wids.tolist():
+                if wid < before and (following is None or wid >= following):
+                    yield _Step(window.bounds(wid)[1], wid, window.panes(wid), FINAL)
+            return
         for pane in sorted(self._store.panes):  # later panes have later windows, so that each is met once
             first = window.first_wid_of_pane(pane)
             first = first if following is None else max(first, following)
@@ -189,8 +218,11 @@ class PanedAggregate(Operator):
         emit = self._work.emit
         if emit is None or emit.pace is not Pace.EVENT:
             return
-        panes = sorted(self._store.panes)
-        for time, wid in forming(self._window, emit.every, panes, self.low_watermark, until):
+        if self._busy is not None:
+            found = forming_landmarks(self._window, emit.every, self._busy, self.low_watermark, until)
+        else:
+            found = forming(self._window, emit.every, sorted(self._store.panes), self.low_watermark, until)
+        for time, wid in found:
             yield _Step(time, wid, Ids(self._window.panes(wid).start, self._pane_of(time)), PARTIAL)
 
     def _end_of_all(self, newest: int) -> int:
@@ -233,8 +265,12 @@ class PanedAggregate(Operator):
         yield answers(self._work, keys, [take(state, at) for state in total], starts, ends, emitted)
 
     def _open(self, touched: list[int]) -> list[int]:
-        newest = max(self._store.panes, default=0)
-        return still_open(self._window, self.low_watermark, touched, newest)
+        return still_open(self._window, self.low_watermark, touched, self._busy)
+
+    def _stir(self, panes: Rows) -> None:
+        if self._busy is not None:
+            closed = None if self.low_watermark is None else self._pane_of(self.low_watermark)
+            self._busy.add(panes if closed is None else panes[panes >= closed])
 
     def _pane_of(self, time: int) -> int:
         return int(self._window.pane_of(np.array([time]))[0])

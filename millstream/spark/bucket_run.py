@@ -110,6 +110,8 @@ class BucketRun:
             rows += table.num_rows
             if table.num_columns and progress.feed is not None:  # a mark carries nothing but progress
                 late[progress.feed] += operator.process(table, self._outlet.feeds[progress.feed].port)
+            if progress.busy is not None:
+                operator.stirred(progress.busy)
             said.append(progress)
         inputs.take(said)
         ended = inputs.ended(said)

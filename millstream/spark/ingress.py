@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,8 @@ class Inlet:
     anything.
     `promised` names what the promises of the stage before are to be about. `sources` are the columns of the stream
     that key columns are plain copies of: punctuation names groups by them. `feed` is its number among the inputs of the
-    stage.
+    stage. `busy` is the column of what is prepared that tells of all tuples where they came to, if all buckets are to
+    know.
     """
 
     buckets: tuple[int, ...]
@@ -39,6 +40,7 @@ class Inlet:
     promised: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     feed: int = 0
+    busy: str | None = None
 
 
 def ingress(inlet: Inlet) -> Arrow:
@@ -60,6 +62,8 @@ def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress) -> pa.Record
     if rows is None:
         return packets([(b, seal(pa.table({}), progress)) for b in inlet.buckets])
     prepared = inlet.prepare(rows) if inlet.prepare else rows
+    if inlet.busy is not None and len(inlet.buckets) > 1:
+        progress = replace(progress, busy=pc.unique(prepared[inlet.busy]).drop_null())
     return packets([(b, seal(p, progress)) for b, p in zip(inlet.buckets, _deal(prepared, inlet), strict=True)])
 
 

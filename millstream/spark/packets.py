@@ -18,6 +18,7 @@ PACKET_SCHEMA = "bucket INT, payload BINARY"
 PACKET_FIELDS = pa.schema([pa.field("bucket", pa.int32()), pa.field("payload", pa.binary())])
 META = b"millstream"
 GROUPS = b"groups"
+BUSY = b"busy"
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Progress:
     `feed` is the number of the input of the stage that it speaks of; None: of all sources that the stage reads.
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
     origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, see
-    progress/group_table.py; `None` if there are none.
+    progress/group_table.py; `None` if there are none. `busy` are the places that the inlet says tuples came to.
     """
 
     newest: int | None = None
@@ -37,6 +38,7 @@ class Progress:
     ticks: bool = False
     groups: pa.Table | None = None
     feed: int | None = 0
+    busy: pa.Array | None = None
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
@@ -45,6 +47,8 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
     meta = {META: json.dumps(said).encode()}
     if progress.groups is not None:
         meta[GROUPS] = to_bytes(progress.groups)
+    if progress.busy is not None:
+        meta[BUSY] = progress.busy.to_numpy().tobytes()
     return to_bytes(table.replace_schema_metadata(meta))
 
 
@@ -53,6 +57,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     table = from_bytes(payload)
     newest, oldest, promises, final, ticks, feed = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
+    busy = table.schema.metadata.get(BUSY)
     return table.replace_schema_metadata(None), Progress(
         newest,
         oldest,
@@ -61,6 +66,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
         ticks,
         None if groups is None else from_bytes(groups),
         feed,
+        None if busy is None else pa.array(np.frombuffer(busy, dtype=np.int64)),
     )
 
 

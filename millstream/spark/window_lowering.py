@@ -19,7 +19,7 @@ from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.from_first import FromFirst
-from millstream.operators.grouped import Call, Grouped
+from millstream.operators.grouped import PANE, TIME, Call, Grouped
 from millstream.operators.late import LateTuples
 from millstream.operators.merge_ordered import MergeOrdered as MergeOrderedTuples
 from millstream.operators.over_calls import over_operator
@@ -42,6 +42,7 @@ from millstream.spark.read_tables import with_tables
 from millstream.spark.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, origin_of, staged
 from millstream.spark.unnest import unnested_schema
 from millstream.windows.cumulate import Cumulate
+from millstream.windows.landmark import Landmark
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple
@@ -62,7 +63,7 @@ def lower_window(
     for each in inputs:
         origin = origin_of(each.part, node.windowed.time, host)
         inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(each.part, typed))
-        inflows.append(Inflow(each, columns, inlet, origin))
+        inflows.append(Inflow(each, columns, replace(inlet, busy=_busy(work)), origin))
     answers = unnested_schema(_answers(work, node.gives), given.lists)
     stage = Work(node.number, make, answers, _window_promises(work), given)
     if work.window != WHOLE or work.keys or given.lists:
@@ -151,6 +152,13 @@ def _operator(work: Grouped) -> tuple[Callable[[Blobs], Operator], Callable[[pa.
         case Session():
             return partial(SessionWindows, work), None
     return partial(PanedAggregate, work), partial(partial_states, work)
+
+
+def _busy(work: Grouped) -> str | None:
+    """What tells where tuples came to, for windows of which all buckets must know that."""
+    if not isinstance(work.window, Landmark):
+        return None
+    return TIME if work.from_first else PANE
 
 
 def _by_group(work: Grouped) -> bool:

@@ -34,9 +34,9 @@ class Cumulate(Paned):
                 f"the size of a cumulating window, {self.size}, must be a multiple of its step, {self.step}"
             )
 
-    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:
+    def wids_at(self, time: int) -> Ids:
         """From the step that the tuple is in to the last one of its size."""
-        t = tuple_.time - self.origin
+        t = time - self.origin
         return Ids(t // self.step, (t // self.size + 1) * self._steps)
 
     def spans(self, times: Times) -> tuple[Ints, Ints]:

@@ -16,15 +16,16 @@ FOREVER = 2**62
 class Landmark(Paned):
     """Window w is (-oo, end) with end = origin + (w + 1) * slide: RANGE ALL, thesis Eq. 5.7 to 5.9.
 
-    Every later window has the tuples of the earlier ones, without end; `windows` and `wids` stop at the window of the
-    last tuple, for after it nothing is new. `wids_between` and the panes know no such stop.
+    Every later window has the tuples of the earlier ones, without end. `windows` and `wids` are those to whose last
+    slide a tuple came: the others hold what the one before them did, so that they say nothing new, and between two
+    tuples there may be thousands of years of them. `wids_between` and the panes know all.
 
     >>> minute = Landmark(slide=60)
     >>> minute.bounds(1)
     (None, 120)
     >>> tuples = [Tuple(5), Tuple(130)]
     >>> sorted(minute.windows(tuples)), list(minute.wids(tuples[1], tuples))
-    ([0, 1, 2], [2])
+    ([0, 2], [2])
     >>> minute.wids_between(60, 240)  # the windows with 60 < end <= 240
     range(1, 4)
     """
@@ -36,18 +37,21 @@ class Landmark(Paned):
         require_positive(slide=self.slide)
 
     def windows(self, tuples: Sequence[Tuple]) -> set[int]:
-        """From the window of the first tuple to that of the last."""
-        return set(self.wids(min(tuples, key=lambda t: t.time), tuples)) if tuples else set()
+        """The windows to whose last slide a tuple came."""
+        return {self._first(t.time) for t in tuples}
 
     def extent(self, wid: int, tuples: Sequence[Tuple]) -> list[Tuple]:
         """The tuples with time < end (Eq. 5.8)."""
         end = self.bounds(wid)[1]
         return [t for t in tuples if t.time < end]
 
-    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:
-        """The w >= floor((t - origin) / slide) (Eq. 5.9), up to the window of the last tuple."""
-        last = max(t.time for t in (tuple_, *tuples))
-        return Ids(self._first(tuple_.time), self._first(last) + 1)
+    def wids_at(self, time: int) -> Ids:
+        """The first window of a time."""
+        return Ids(self._first(time), self._first(time) + 1)
+
+    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Sequence[int]:
+        """The w >= floor((t - origin) / slide) (Eq. 5.9), of those that there are."""
+        return sorted(w for w in self.windows((tuple_, *tuples)) if w >= self._first(tuple_.time))
 
     def first_wids(self, times: Times) -> Ints:
         """The first window of each time: it is in that one and in all later ones."""

@@ -44,8 +44,11 @@ class Paned(Window[int]):
         """The first window with end > watermark."""
 
     @abstractmethod
-    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:
-        """The ids of the windows that the tuple belongs to."""
+    def wids_at(self, time: int) -> Ids:
+        """The ids of the windows that a tuple of that time belongs to; of a landmark the first one."""
+
+    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Sequence[int]:  # noqa: D102
+        return self.wids_at(tuple_.time)
 
     def windows(self, tuples: Sequence[Tuple]) -> set[int]:  # noqa: D102
         return {w for t in tuples for w in self.wids(t)}
@@ -77,15 +80,15 @@ class Paned(Window[int]):
 
     def first_wid_of_pane(self, pane: int) -> int:
         """The first window that holds the pane; larger than the last if the pane lies in a gap."""
-        return self.wids(Tuple(self.pane_start(pane))).start
+        return self.wids_at(self.pane_start(pane)).start
 
     def last_wid_of_pane(self, pane: int) -> int:
         """The last window that holds the pane."""
-        return self.wids(Tuple(self.pane_start(pane))).stop - 1
+        return self.wids_at(self.pane_start(pane)).stop - 1
 
     def end_of_all(self, newest: int) -> int:
         """The end of the last window that has begun by a time: all that ends later has no tuple up to that time."""
-        return self.bounds(self.wids(Tuple(newest)).stop - 1)[1]
+        return self.bounds(self.wids_at(newest).stop - 1)[1]
 
     def last_needed_before(self, watermark: int) -> int:
         """The pane below which no open window needs any: the first pane of the first window with end > watermark."""

@@ -50,7 +50,10 @@ class Refined(Paned):
     def first_open(self, watermark: int) -> int:  # noqa: D102
         return self.coarse.first_open(watermark)
 
-    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:  # noqa: D102
+    def wids_at(self, time: int) -> Ids:  # noqa: D102
+        return self.coarse.wids_at(time)
+
+    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Sequence[int]:  # noqa: D102
         return self.coarse.wids(tuple_, tuples)
 
     def windows(self, tuples: Sequence[Tuple]) -> set[int]:  # noqa: D102

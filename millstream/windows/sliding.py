@@ -44,9 +44,9 @@ class Sliding(Paned):
     def __post_init__(self) -> None:
         require_positive(range=self.range, slide=self.slide)
 
-    def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Ids:
+    def wids_at(self, time: int) -> Ids:
         """The w with floor((t - range - origin) / slide) < w <= floor((t - origin) / slide) (Eq. 5.3)."""
-        t = tuple_.time - self.origin
+        t = time - self.origin
         return Ids((t - self.range) // self.slide + 1, t // self.slide + 1)
 
     def spans(self, times: Times) -> tuple[Ints, Ints]:

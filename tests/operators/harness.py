@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -20,12 +21,13 @@ from millstream.aggregates.registry import find
 from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME, Call, Grouped
+from millstream.operators.grouped import PANE, TIME, Call, Grouped
 from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.packets import scatter
 from millstream.windows.emit import Pace
+from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Tuple
 from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
@@ -135,8 +137,12 @@ def run(case: Case, schedule: Schedule) -> Run:
             oldest = min(times) if oldest is None else min(oldest, *times)
             newest = max(times) if newest is None else max(newest, *times)
             for packet in packets(batch):
-                for bucket, part in enumerate(scatter(case.ingest(job, packet), case.scattered_by, schedule.buckets)):
+                prepared = case.ingest(job, packet)
+                for bucket, part in enumerate(scatter(prepared, case.scattered_by, schedule.buckets)):
                     out.late += operators[bucket].process(part)
+                if isinstance(job.window, Landmark):
+                    for operator in operators:
+                        operator.stirred(pc.unique(prepared[PANE if PANE in prepared.column_names else TIME]))
         for operator in operators:
             if newest is not None:
                 out.collect(job, list(operator.punctuate(Punctuation(newest - SLACK, oldest=oldest))))
@@ -183,6 +189,8 @@ def partials(job: Grouped, rows: pa.Table) -> dict[Place, list[tuple[Any, ...]]]
     first = (oldest - window.origin) // emit.every
     extents: dict[Place, list[int]] = {}
     for time in range(window.origin + first * emit.every, newest + 1, emit.every):
+        if isinstance(window, Landmark) and not any(time - emit.every <= t.time < time for t in tuples):
+            continue
         wid = next(w for w in range(window.first_open(time) - 3, 10**9) if window.bounds(w)[1] > time)
         start, end = window.bounds(wid)
         if window.bounds(wid - 1)[1] != time and (start is None or start < time):
