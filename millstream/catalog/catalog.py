@@ -79,8 +79,8 @@ class Catalog:
         name = definition.name.lower()
         if isinstance(definition, Sink):
             return tuple(q.name for q in self._queries.values() if name in (s.lower() for s in q.sinks))
-        if isinstance(definition, UserAggregate | PythonAggregate):
-            return ()
+        if isinstance(definition, Query | UserAggregate | PythonAggregate):
+            return ()  # nobody reads a query, though a stream may have its name
         readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())
         return tuple(d.name for d in readers if name in (r.lower() for r in d.select.reads))
 

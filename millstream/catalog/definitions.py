@@ -40,6 +40,16 @@ REJECTED_SCHEMA = Schema([Column(n, sql_type("string")) for n in ("raw", "reason
 """The side output `s.REJECTED`: the row's text, why it did not parse, and the file or producer it came from."""
 
 
+def side_output(source: str) -> tuple[str, str]:
+    """The name of a relation, and which side output of it is meant, if any; names may hold dots.
+
+    >>> side_output("s.REJECTED"), side_output("a.b"), side_output("a.b.LATE")
+    (('s', 'REJECTED'), ('a.b', ''), ('a.b', 'LATE'))
+    """
+    name, _, side = source.rpartition(".")
+    return (name, side) if side in {"REJECTED", "LATE"} else (source, "")
+
+
 @dataclass(frozen=True)
 class Item:
     """One column of a SELECT: its name, its bound expression and the expression's type."""
@@ -217,7 +227,7 @@ class Select:
             case None:
                 return ()
             case str():
-                return (self.source.partition(".")[0],)
+                return (side_output(self.source)[0],)
         names = (name for below in self.inputs for name in below.reads)
         return tuple(dict.fromkeys(names))
 

@@ -13,6 +13,7 @@ from typing import IO
 
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
+from millstream.mill.file_names import as_it_is, file_name
 from millstream.spark.sinks import QueryPlace
 
 
@@ -36,15 +37,19 @@ class Home:
 
     def log_of(self, stream: str) -> Path:
         """Where the rows that producers push to a stream are landed."""
-        return self.root / "logs" / stream.lower()
+        return self._folder("logs", stream)
 
     def table_folder(self, table: str) -> Path:
         """Where the rows of a stored table are."""
-        return self.root / "tables" / table.lower()
+        return self._folder("tables", table)
+
+    def query_folder(self, query: str) -> Path:
+        """Where all is that belongs to a query."""
+        return self._folder("queries", query)
 
     def query_place(self, query: Query, sources: list[str], shape: str = "") -> QueryPlace:
         """The folder of a query; what it remembers is only good for the same sources and the same shape of state."""
-        folder = self.root / "queries" / query.name.lower()
+        folder = self.query_folder(query.name)
         file = folder / "query.json"
         if not file.exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +75,14 @@ class Home:
 
     def forget_query(self, name: str) -> None:
         """Remove what a dropped query had kept: a new one of that name begins anew."""
-        shutil.rmtree(self.root / "queries" / name.lower(), ignore_errors=True)
+        shutil.rmtree(self.query_folder(name), ignore_errors=True)
+
+    def _folder(self, kind: str, name: str) -> Path:
+        """The folder of a name: one that an earlier version made goes on, for a checkpoint must not be moved."""
+        folder, earlier = self.root / kind / file_name(name), as_it_is(name)
+        if earlier is not None and not folder.exists() and _exists(self.root / kind / earlier):
+            return self.root / kind / earlier
+        return folder
 
     def close(self, keep_log: bool = False) -> None:
         """Let go of the folder; a temporary one is removed, but for Spark's log if that is wanted."""
@@ -80,6 +92,14 @@ class Home:
                 if entry.is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
         self._cleaning()
+
+
+def _exists(path: Path) -> bool:
+    """Whether it is there; what is too long to be the name of a file is not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def _lock(root: Path) -> IO[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from millstream.catalog.address import Address
-from millstream.catalog.definitions import Sink, Stream
+from millstream.catalog.definitions import DerivedStream, Sink, Stream
 from millstream.catalog.intervals import UNITS, interval, spoken
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, read_options
 from millstream.catalog.settings import Settings
@@ -30,6 +31,10 @@ def test_users_of_streams_and_sinks() -> None:
     assert isinstance(alerts, Sink)
     assert made.users(dear) == ("hot",)
     assert made.users(alerts) == ()
+    hot = made.query("hot")
+    assert hot is not None
+    made.add(DerivedStream("more", replace(hot.select, source="hot"), ""))  # reads a stream of the query's name
+    assert made.users(hot) == ()
 
 
 def test_an_internal_time_stamp_does_not_arrive() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, Stream, Table
+from millstream.catalog.definitions import DerivedStream, Stream, Table, side_output
 from millstream.errors import MillstreamError
 from millstream.plan.algebra import Derived, LateScan, Node, Reference, RejectedScan, Scan, TableScan, rewrite
 from millstream.plan.build import build
@@ -17,7 +17,7 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
     def resolve(node: Node) -> Node:
         if not isinstance(node, Reference):
             return node
-        name, _, side = node.name.partition(".")
+        name, side = side_output(node.name)
         match catalog.relation(name):
             case Stream() as stream:
                 scans: dict[str, Callable[[Stream], Node]] = {"": Scan, "REJECTED": RejectedScan, "LATE": LateScan}
