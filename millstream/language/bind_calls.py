@@ -12,13 +12,14 @@ from millstream.aggregates import registry
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.steered import Steered
 from millstream.aggregates.string_agg import StringAgg
-from millstream.aggregates.user.choose import sql_aggregate
+from millstream.aggregates.user.choose import grouped_aggregate, sql_aggregate
 from millstream.aggregates.user.sql_aggregate import Versions
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.language import functions
+from millstream.language.bind_arguments import bind_arguments
 from millstream.language.bind_python_calls import bind_python_call
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import NOTHING, Scope
@@ -53,8 +54,8 @@ def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | 
     return WrittenCall(node) if known else None
 
 
-def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> AggregateCall:
-    """The aggregate that computes a call; its answer will be the column `name`."""
+def bind_call(call: WrittenCall, name: str, scope: Scope, text: str, *, grouped: bool = False) -> AggregateCall:
+    """The aggregate that computes a call; its answer will be the column `name`. A `grouped` window answers as one."""
     node = call.function
     function = functions.called(node) or ""
     arguments = _arguments(node)
@@ -66,7 +67,7 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> Aggregat
     if distinct:
         arguments = list(arguments[0].expressions)
     if function in scope.aggregates:
-        return bind_user_call(call, name, arguments, distinct, scope, text)
+        return bind_user_call(call, name, arguments, distinct, scope, text, grouped)
     if function in scope.python:
         return bind_python_call(call, name, arguments, distinct, scope, text)
     if function == "count" and not arguments:
@@ -101,34 +102,31 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str) -> Aggregat
 
 
 def bind_user_call(
-    call: WrittenCall, name: str, arguments: list[exp.Expression], distinct: bool, scope: Scope, text: str
+    call: WrittenCall,
+    name: str,
+    arguments: list[exp.Expression],
+    distinct: bool,
+    scope: Scope,
+    text: str,
+    grouped: bool,
 ) -> AggregateCall:
     """A call of a user-defined aggregate: the arguments get the types of its parameters."""
     node = call.function
     base, window = scope.aggregates[functions.called(node) or ""]
     definition = base or window
     assert definition is not None  # noqa: S101
-    if distinct or call.within is not None:
-        message = f"{definition.name} takes no {'DISTINCT' if distinct else 'WITHIN GROUP'}"
-        hint = "that is for aggregates that are built in"
-        raise EslSyntaxError(message, text, span_of(node), clause="SELECT", hint=hint)
-    wanted = definition.parameters
-    if len(arguments) != len(wanted):
-        message = (
-            f"{definition.name} takes {len(wanted)} argument{'' if len(wanted) == 1 else 's'}, not {len(arguments)}"
-        )
-        hint = f"{definition.name}({', '.join(f'{c.name} {type_name(c.type)}' for c in wanted)})"
-        raise TypeMismatch(message, text, span_of(node), clause="SELECT", hint=hint)
+    modifier = "DISTINCT" if distinct else "WITHIN GROUP" if call.within is not None else ""
+    bound = bind_arguments(definition, node, arguments, modifier, scope, text)
     read = {t.name for version in (base, window) if version for t in version.body.reads}
     if missing := sorted(read - set(scope.tables)):
         message, hint = f"{definition.name} reads the table {missing[0]}, which is gone", "CREATE TABLE it again"
         raise UnknownName(message, text, span_of(node), clause="SELECT", hint=hint)
-    bound = [bind_expression(a, scope, text, "SELECT")[0] for a in arguments]
+    versions = Versions(base.body if base else None, window.body if window else None)
     condition = call.condition
     return AggregateCall(
         name=name,
-        aggregate=sql_aggregate(Versions(base.body if base else None, window.body if window else None)),
-        arguments=tuple(exp.Cast(this=e, to=column.type.copy()) for e, column in zip(bound, wanted, strict=True)),
+        aggregate=grouped_aggregate(versions) if grouped else sql_aggregate(versions),
+        arguments=bound,
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(node),
         rows=definition.result,

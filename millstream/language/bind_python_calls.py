@@ -11,10 +11,11 @@ from millstream.aggregates.user.python_class import find_class
 from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall, PythonAggregate
-from millstream.catalog.schema import Schema, type_name
-from millstream.errors import EslSyntaxError, Refused, TypeMismatch
+from millstream.catalog.schema import Schema
+from millstream.errors import Refused
 from millstream.language import functions
-from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.bind_arguments import bind_arguments
+from millstream.language.expressions import bind_predicate
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.written import written
@@ -34,22 +35,13 @@ def bind_python_call(
     """A call: the arguments get the types of the parameters."""
     node = call.function
     definition = scope.python[functions.called(node) or ""]
-    wanted = definition.parameters
-    if distinct or call.within is not None:
-        message = f"{definition.name} takes no {'DISTINCT' if distinct else 'WITHIN GROUP'}"
-        hint = "that is for aggregates that are built in"
-        raise EslSyntaxError(message, text, span_of(node), clause="SELECT", hint=hint)
-    if len(arguments) != len(wanted):
-        takes = f"{len(wanted)} argument{'' if len(wanted) == 1 else 's'}"
-        hint = f"{definition.name}({', '.join(f'{c.name} {type_name(c.type)}' for c in wanted)})"
-        message = f"{definition.name} takes {takes}, not {len(arguments)}"
-        raise TypeMismatch(message, text, span_of(node), clause="SELECT", hint=hint)
-    bound = [bind_expression(a, scope, text, "SELECT")[0] for a in arguments]
+    modifier = "DISTINCT" if distinct else "WITHIN GROUP" if call.within is not None else ""
+    bound = bind_arguments(definition, node, arguments, modifier, scope, text)
     condition = call.condition
     return AggregateCall(
         name=name,
         aggregate=_instance(definition),
-        arguments=tuple(exp.Cast(this=e, to=column.type.copy()) for e, column in zip(bound, wanted, strict=True)),
+        arguments=bound,
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(node),
         rows=definition.result if len(definition.result) > 1 else None,

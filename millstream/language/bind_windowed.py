@@ -269,7 +269,7 @@ def _as_key(node: exp.Expression, grouping: _Grouping) -> exp.Expression | None:
 
 
 def _call(written_: WrittenCall, grouping: _Grouping) -> exp.Expression:
-    call = bind_call(written_, f"__r{len(grouping.calls) + 1}", grouping.scope, grouping.text)
+    call = bind_call(written_, f"__r{len(grouping.calls) + 1}", grouping.scope, grouping.text, grouped=True)
     same = next((c for c in grouping.calls if same_call(c, call)), None)
     if same is None:
         grouping.calls.append(call)

@@ -11,6 +11,7 @@ from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.language import body_functions, functions
 from millstream.language import coercion as c
+from millstream.language.bind_arguments import fits
 from millstream.language.bind_calls import WrittenCall, _arguments, written_call
 from millstream.language.body_casts import cast
 from millstream.language.body_expressions import Expressions, user_aggregate
@@ -90,10 +91,12 @@ def _user_defined(
             clause="SELECT",
             hint=f"its parameters are ({parameters})",
         )
-    fitted = [
-        fit(value, type_, parameter.type, f"parameter {parameter.name} of {name}", node, scope, "SELECT")
-        for (value, type_), parameter in zip(arguments, parameters, strict=True)
-    ]
+    fitted = []
+    for (value, type_), parameter in zip(arguments, parameters, strict=True):
+        what = f"the parameter {parameter.name} of {name}"
+        if not fits(type_, parameter.type) and not isinstance(value, b.Literal):
+            raise unfit(type_, parameter.type, what, node, scope, "SELECT")
+        fitted.append(fit(value, type_, parameter.type, what, node, scope, "SELECT"))
     index = _column(result, column, name, node, scope)
     aggregation = b.Aggregation(
         function=name,
@@ -225,12 +228,21 @@ def fit(value: b.Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, 
         c.is_string(type_) and isinstance(value, b.Literal) and (c.is_date(to) or c.is_timestamp(c.spelt(to)))
     )
     found = cast(value, target) if target is not None and (alike or written_time or value.type.name == "null") else None
-    if found is None or (written_time and isinstance(found, b.Literal) and found.value is None):
-        raise TypeMismatch(
-            f"{what} is {type_name(to)}, and the value is {type_name(type_)}",
-            scope.aggregate.text,
-            span_of(node),
-            clause=clause,
-            hint=f"write CAST(... AS {type_name(to)}), or change the type of {what}",
-        )
+    if found is None or (isinstance(value, b.Literal) and value.value is not None and _is_lost(found)):
+        raise unfit(type_, to, what, node, scope, clause)
     return found
+
+
+def _is_lost(value: b.Value) -> bool:
+    return isinstance(value, b.Literal) and value.value is None
+
+
+def unfit(type_: SqlType, to: SqlType, what: str, node: exp.Expr, scope: Scope, clause: str) -> TypeMismatch:
+    """The mistake of a value that does not fit."""
+    return TypeMismatch(
+        f"{what} is {type_name(to)}, and the value is {type_name(type_)}",
+        scope.aggregate.text,
+        span_of(node),
+        clause=clause,
+        hint=f"write CAST(... AS {type_name(to)}), or change the type of {what}",
+    )

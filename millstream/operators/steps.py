@@ -79,7 +79,7 @@ class Steps:
         else:
             now = columns.times[place] if self.by_time else number
             rows = state.arrive(values, now, now - self.reach)[1]
-        return state.terminate() if self._compiled.body.blocking else rows
+        return rows + state.terminate() if self._compiled.body.blocking else rows
 
     def expire(self, partition: int, columns: Columns, first: int, until: int) -> Iterator[tuple[int, Rows]]:
         """The places of the tuples of a partition that leave before a time, and what EXPIRE returns for each.

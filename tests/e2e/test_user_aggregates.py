@@ -68,6 +68,10 @@ def of_key(key: str) -> list[tuple[int, int]]:
     return [(s, v) for i, (s, v) in enumerate(zip(seconds(), VALUES, strict=True)) if "ab"[i % 2] == key]
 
 
+def rising(values: list[int]) -> list[int]:
+    return [v for i, v in enumerate(values) if v > max(values[:i], default=v - 1)]
+
+
 def rounded(rows: Rows) -> Rows:
     """REAL has seven digits."""
     return Counter(tuple(round(v, 3) if isinstance(v, float) else v for v in row) for row in rows.elements())
@@ -140,22 +144,36 @@ def test_bodies_read_tables_and_windows_emit(tmp_path: Path) -> None:
             CREATE QUERY lately AS SELECT k, ts, net(k, v) OVER (PARTITION BY k ROWS 2 PRECEDING) AS net FROM s;
             CREATE QUERY early AS SELECT k, window_end, emitted, total(v, 1) [RANGE 1 MINUTE, WA ts]
               FROM s GROUP BY k EMIT EVERY 5 SECONDS;
+            {RECORDS};
+            CREATE QUERY bests AS SELECT k, window_end, records(v) [RANGE 10 SECONDS, WA ts] FROM s GROUP BY k;
         """)
         mill.wait()
-        found = {name: answers(mill, name) for name in ("nets", "lately", "early")}
-        stored = mill.execute("""
+        found = {name: answers(mill, name) for name in ("nets", "lately", "early", "bests")}
+        stored = mill.execute(
+            """
             CREATE TABLE t (ts TIMESTAMP, k STRING, v INT) SOURCE 'csv:in';
             SELECT k, net(k, v) AS net, count(*) AS n FROM t WHERE v > 1 GROUP BY k ORDER BY k DESC;
             SELECT net(k, v) AS net FROM t WHERE v > 100;
-        """)
+            CREATE AGGREGATE twice (x INT) : INT {{ INITIALIZE: ITERATE: {{ INSERT INTO RETURN VALUES (2 * x); }} }};
+            SELECT twice(v) AS twice FROM t;
+        """.replace("{{", "{").replace("}}", "}")
+        )
     net = {"a": lambda vs: sum(vs) - 2 * len(vs), "b": sum}
     keyed = {key: of_key(key) for key in "ab"}
-    *_, groups, nothing = (answer.table for answer in stored)
+    *_, groups, nothing, _, doubled = (answer.table for answer in stored)
     large = {k: [v for _, v in keyed[k] if v > 1] for k in "ab"}
     assert groups is not None
     assert groups.to_pylist() == [{"k": k, "net": net[k](large[k]), "n": len(large[k])} for k in "ba"]
     assert nothing is not None
     assert nothing.num_rows == 0
+    assert doubled is not None
+    assert Counter(doubled["twice"].to_pylist()) == Counter(2 * v for v in VALUES), "an answer for every tuple"
+    assert found["bests"] == Counter(
+        (k, at(end), best, n + 1)
+        for k in "ab"
+        for end in (10, 80)
+        for n, best in enumerate(rising([v for s, v in keyed[k] if end - 10 <= s < end]))
+    )
     assert found["nets"] == Counter(
         (k, at(end), net[k]([v for s, v in keyed[k] if end - 10 <= s < end])) for k in "ab" for end in (10, 80)
     )

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from millstream.aggregates.user.choose import sql_aggregate
+from millstream.aggregates.user.choose import grouped_aggregate, sql_aggregate
+from millstream.aggregates.user.online import OnlineAggregate
 from millstream.aggregates.user.sql_aggregate import Seen, SqlAggregate, Versions, in_order
 from tests.aggregates.user.making import compiled
 from tests.operators.test_over import SLACK, Row, Stream
@@ -32,7 +33,8 @@ def declared(base: str | None, window: str | None) -> Versions:
 class Known:
     """An aggregate with the versions that are declared, and what it must return over tuples in their order.
 
-    It runs as a class of Python, or if it is `fast` in the form that the system chooses for it.
+    It runs as a class of Python, or if it is `fast` in the form that the system chooses for it. One that is `online`
+    returns all its answers over a window.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Known:
     base: str | None = None
     window: str | None = None
     fast: bool = False
+    online: bool = False
 
     @property
     def versions(self) -> Versions:
@@ -47,6 +50,8 @@ class Known:
 
     @property
     def aggregate(self) -> SqlAggregate:
+        if self.online:
+            return grouped_aggregate(self.versions) if self.fast else OnlineAggregate(self.versions)
         return sql_aggregate(self.versions) if self.fast else SqlAggregate(self.versions)
 
     @property
@@ -229,7 +234,49 @@ CREATE ALGEBRAIC AGGREGATE top (x BIGINT) : BIGINT {
 def _forms(*plain: Known) -> list[Known]:
     """Each as it is, and in the form that the system chooses where that is another."""
     fast = [replace(known, name=f"{known.name}, fast", fast=True) for known in plain]
-    return [*plain, *(known for known in fast if type(known.aggregate) is not SqlAggregate)]
+    pairs = zip(plain, fast, strict=True)
+    return [*plain, *(quick for slow, quick in pairs if type(quick.aggregate) is not type(slow.aggregate))]
+
+
+TWICE = """
+CREATE AGGREGATE twice (x BIGINT) : BIGINT {
+  INITIALIZE: ITERATE: { INSERT INTO RETURN VALUES (2 * x); }
+}"""
+
+CLIMB = """
+CREATE AGGREGATE climb (x BIGINT) : (high BIGINT, nth INT) {
+  TABLE state (high BIGINT, n INT) AS VALUES (NULL, 0);
+  INITIALIZE: ITERATE: {
+    INSERT INTO RETURN SELECT x, n + 1 FROM state WHERE high IS NULL AND x IS NOT NULL OR x > high;
+    UPDATE state SET high = x, n = n + 1 WHERE high IS NULL AND x IS NOT NULL OR x > high;
+  }
+}"""
+
+BOTH = """
+CREATE AGGREGATE early (x BIGINT) : BIGINT {
+  TABLE state (s BIGINT);
+  INITIALIZE: { INSERT INTO state VALUES (coalesce(x, 0)); INSERT INTO RETURN VALUES (x); }
+  ITERATE: { UPDATE state SET s = s + coalesce(x, 0); INSERT INTO RETURN VALUES (x) WHERE x > 0; }
+  TERMINATE: { INSERT INTO RETURN SELECT s FROM state; }
+}"""
+
+
+def climb(tuples: Sequence[Values]) -> list[Values]:
+    found: list[Values] = []
+    for value in given_values(tuples):
+        if not found or value > found[-1][0]:
+            found.append((value, len(found) + 1))
+    return found
+
+
+def early(tuples: Sequence[Values]) -> list[Values]:
+    (first, *rest), total = tuples, sum(given_values(tuples))
+    return [first, *((v,) for v in given_values(rest) if v > 0), (total,)]
+
+
+def so_far(hand: Hand) -> Hand:
+    """What an aggregate returns after each tuple, all together."""
+    return lambda tuples: [row for n in range(len(tuples)) for row in hand(tuples[: n + 1])]
 
 
 BASE = _forms(
@@ -256,6 +303,13 @@ ALGEBRAIC = _forms(
     ),
     Known("highest", lambda t: [(max(given_values(t), default=None),)], HIGHEST),
     Known("top", lambda t: [(v,) for v in sorted(given_values(t), reverse=True)[:3]], TOP),
+)
+ONLINE = _forms(
+    Known("twice", lambda t: [(None if v is None else 2 * v,) for (v,) in t], TWICE, online=True),
+    Known("climb", climb, CLIMB, online=True),
+    Known("before and at the end", early, BOTH, online=True),
+    Known("every run", so_far(rising), RISING, online=True),
+    Known("every high", so_far(lambda t: [(max(given_values(t), default=None),)]), HIGHEST, online=True),
 )
 EVERY = [*BASE, *WINDOW, *ALGEBRAIC]
 

@@ -27,6 +27,7 @@ from tests.operators.by_hand import (
     ALGEBRAIC,
     EVERY,
     HIGHEST,
+    ONLINE,
     TOTAL,
     Known,
     declared,
@@ -47,7 +48,7 @@ from tests.operators.harness import (
     whole,
 )
 
-every = pytest.mark.parametrize("known", EVERY, ids=lambda known: known.name)
+every = pytest.mark.parametrize("known", [*EVERY, *ONLINE], ids=lambda known: known.name)
 algebraic = pytest.mark.parametrize("known", ALGEBRAIC, ids=lambda known: known.name)
 few = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 

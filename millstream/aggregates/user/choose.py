@@ -1,4 +1,4 @@
-"""Which form a user-defined aggregate takes in grouped windows: its text decides."""
+"""Which form a user-defined aggregate takes: its text decides, and whether it is asked for a window or for a tuple."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from millstream.aggregates.user.kernel import kernel_of
 from millstream.aggregates.user.kernel_aggregate import KernelAggregate, KernelParts
 from millstream.aggregates.user.linear import linear
 from millstream.aggregates.user.linear_aggregate import LinearAggregate
+from millstream.aggregates.user.online import OnlineAggregate, OnlineKernel, is_online
 from millstream.aggregates.user.sql_aggregate import SqlAggregate, Versions
 
 
@@ -16,3 +17,13 @@ def sql_aggregate(versions: Versions) -> SqlAggregate:
     if kernel_of(versions.any) is None:
         return SqlAggregate(versions)
     return KernelParts(versions) if versions.algebraic else KernelAggregate(versions)
+
+
+def grouped_aggregate(versions: Versions) -> SqlAggregate:
+    """The form in a grouped window: a base version that answers while its input comes has all its answers there.
+
+    A window version alone tells how its window stands after each tuple: in a grouped one, how it stands at the end.
+    """
+    if versions.base is None or not is_online(versions.base):
+        return sql_aggregate(versions)
+    return OnlineAggregate(versions) if kernel_of(versions.base) is None else OnlineKernel(versions)

@@ -82,6 +82,8 @@ def has_kernel(body: Body) -> bool:
     plain = all(is_simple(f.type) for f in fields) and not body.reads and all(t.name in alone for t in body.tables)
     if not plain or any(isinstance(n, Parameter) for n in walk(body.terminate)):
         return False
+    if body.blocking and any(map(returns, (*body.initialize, *body.iterate))):
+        return False  # a kernel has room for one row of a tuple
     return all(_fits(actions, part) for part, actions in body.parts.items())
 
 

@@ -141,14 +141,14 @@ class SqlAggregate(Aggregate):
         return self.run_in_order(sorted(seen, key=in_order)) if seen else []
 
     def run_in_order(self, seen: Iterable[Seen]) -> states.Rows:
-        """What the body returns last over tuples in their order: at the end if it blocks, else with the last tuple."""
+        """What the body returns last over tuples in their order: with the last tuple, and at the end."""
         state = self._compiled.new(self._tables)
         rows: states.Rows = []
         for number, (_, values) in enumerate(seen):
             if isinstance(state, states.WindowState):
                 state.enter(values, number)
             rows = state.add(*values)
-        return state.terminate() if self.body.blocking and state.seen else rows
+        return rows + state.terminate() if state.seen else rows
 
     def _part(self, tuples: list[Seen]) -> list[Seen] | None:
         start = min(time for time, _ in tuples)
@@ -186,7 +186,7 @@ class SqlAggregate(Aggregate):
         return type(self), (self.versions, self._contents)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SqlAggregate) and other.versions == self.versions
+        return type(other) is type(self) and isinstance(other, SqlAggregate) and other.versions == self.versions
 
     def __hash__(self) -> int:
         return hash(self.versions)

@@ -225,10 +225,10 @@ def test_created_and_called() -> None:
     assert not bound(CREATE % "BatchSpread").warnings
     rows = bound(
         CREATE % "Spread"
-        + "SELECT item_id, Spread(price) [RANGE 1 MINUTE, WA start_time] FROM open_auction GROUP BY item_id"
+        + "SELECT item_id, Spread(item_id) [RANGE 1 MINUTE, WA start_time] FROM open_auction GROUP BY item_id"
     )
     assert isinstance(rows, Rows)
-    assert rows.select.schema.names == ("item_id", "SPREAD(price)")
+    assert rows.select.schema.names == ("item_id", "SPREAD(item_id)")
     assert [str(column.type) for column in rows.select.schema][1] == "BIGINT"
     two = f"CREATE AGGREGATE common (x BIGINT) : (value BIGINT, times INT) LANGUAGE PYTHON '{PLACE}:Commonest';"
     rows = bound(two + "SELECT common(item_id) [RANGE 1 MINUTE, WA start_time] FROM open_auction")
@@ -456,7 +456,7 @@ def test_states_may_be_of_classes_that_cannot_be_imported() -> None:
 
 
 def test_plans_say_how_they_are_computed() -> None:
-    text = "SELECT spread(price) [RANGE 1 MINUTE, SLIDE 10 SECONDS, WA start_time] FROM open_auction"
+    text = "SELECT spread(item_id) [RANGE 1 MINUTE, SLIDE 10 SECONDS, WA start_time] FROM open_auction"
     rows = bound(CREATE % "Spread" + text)
     known = catalog()
-    assert "SPREAD(price)" in explain(apply_passes(build(rows.select), known))
+    assert "SPREAD(item_id)" in explain(apply_passes(build(rows.select), known))
