@@ -1,7 +1,7 @@
 """The stage: hosts an operator in Spark's transformWithState, one bucket at a time.
 
-Spark starts a Python process on the driver only to ask a new query's stage for its state variables. So this module
-imports next to nothing, and what the stage does stays packed until there is data: a query starts half a second sooner.
+What the stage does stays packed until there is data. Its state variables travel beside it, for Spark to read when a
+query starts (`stage_variables.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, LongType, StringType, StructType
+
+from millstream.spark.stage_variables import variables_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +32,7 @@ class Stage(StatefulProcessor):
 
     def __init__(self, outlet: Outlet) -> None:
         self._packed: bytes = cloudpickle.dumps(outlet)  # type: ignore[no-untyped-call]
+        self._variables = variables_of(self)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Spark calls this before the first bucket."""
