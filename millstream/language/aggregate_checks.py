@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from millstream.aggregates.user import body as b
 from millstream.catalog.schema import type_name
@@ -90,16 +90,18 @@ def check_parts(statement: CreateAggregate) -> dict[str, Part]:
     return found
 
 
-def warnings(statement: CreateAggregate, body: b.Body, used: set[str]) -> tuple[str, ...]:
-    """What is allowed and probably not meant."""
-    return tuple(str(w).replace("error", "warning", 1) for w in _warnings(statement, body, used))
+def warnings(statement: CreateAggregate, body: b.Body, used: set[str], hidden: Collection[str] = ()) -> tuple[str, ...]:
+    """What is allowed and probably not meant; columns stand in the place of `hidden` parameters somewhere."""
+    return tuple(str(w).replace("error", "warning", 1) for w in _warnings(statement, body, used, hidden))
 
 
-def _warnings(statement: CreateAggregate, body: b.Body, used: set[str]) -> Iterator[EslError]:
+def _warnings(statement: CreateAggregate, body: b.Body, used: set[str], hidden: Collection[str]) -> Iterator[EslError]:
     seen = used | _seen_in_window(body)
     for column, span in zip(statement.parameters, statement.parameter_spans, strict=True):
         if column.name.lower() not in seen:
             message, hint = f"the parameter '{column.name}' is never used", "leave it out, or use it"
+            if column.name.lower() in hidden:
+                hint = f"a column of that name hides it: write {statement.name}.{column.name} for the parameter"
             yield EslError(message, statement.text, span, clause=CLAUSE, hint=hint)
     spans = {t.name.text.lower(): t.name.span for t in statement.tables}
     every = [action for actions in body.parts.values() for action in actions]

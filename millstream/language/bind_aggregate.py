@@ -24,6 +24,7 @@ from millstream.language.aggregate_statements import (
 )
 from millstream.language.body_aggregations import fit
 from millstream.language.body_expressions import Expressions
+from millstream.language.body_names import check_names
 from millstream.language.body_queries import bind_query
 from millstream.language.body_scope import Aggregate, Input, Scope, Typed, fields_of
 from millstream.language.body_types import run_type
@@ -102,7 +103,7 @@ def _bound(statement: CreateAggregate, catalog: Catalog) -> tuple[UserAggregate,
         algebraic=statement.algebraic,
         text=statement.own_text,
     )
-    return definition, warnings(statement, body, binder.aggregate.used)
+    return definition, warnings(statement, body, binder.aggregate.used, binder.aggregate.hidden)
 
 
 class _Binder:
@@ -191,6 +192,7 @@ class _Binder:
                     bound.append(self._update(statement))
                 case BodyDelete():
                     bound.append(self._delete(statement))
+            check_names(self.aggregate)
         return tuple(bound)
 
     def _insert(self, statement: BodyInsert) -> b.Action:

@@ -11,6 +11,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
     REJECTED_SCHEMA,
     DerivedStream,
+    Item,
     Select,
     Stream,
     Table,
@@ -19,14 +20,19 @@ from millstream.catalog.definitions import (
     WindowJoined,
 )
 from millstream.errors import EslSyntaxError, Refused, UnknownName, suggest
+from millstream.language.assign_windows import assigned_scope, assigns
 from millstream.language.bind_joins import Input, Join, Joiner, conjunction, conjuncts, not_in
+from millstream.language.bind_python_calls import python_aggregates
+from millstream.language.bind_user_calls import user_versions
 from millstream.language.join_window import join_window
 from millstream.language.nodes import EslWindow
+from millstream.language.progressing import progressing
 from millstream.language.scope import NOTHING, Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
 from millstream.language.table_functions import Input as FunctionInput
 from millstream.language.table_functions import function_window
+from millstream.language.window_clause import WindowClause
 from millstream.windows.join_kind import JoinKind
 
 Ctes = Mapping[str, exp.Query]
@@ -59,7 +65,9 @@ class From:
         first = self._operand(from_.this)
         others = [self._join(j) for j in joins]
         plain = [c for c in conditions if self._semi(c) is None]
+        window, first, others = self._function_window(query, first, others)
         scope, left_over = Joiner(self.text).join(first, [*others, *semis], plain)
+        scope = replace(scope, clause=window)
         rest = query.copy()
         rest.set("joins", None)
         condition = conjunction(left_over)
@@ -76,6 +84,49 @@ class From:
             table = table.copy()
             table.set("alias", alias)
         return Input(self._relation(table), join_window(window, self.text), span_of(table) or span_of(window))
+
+    def _function_window(
+        self, query: exp.Select, first: Input, others: list[Join]
+    ) -> tuple[WindowClause | None, Input, list[Join]]:
+        """The inputs without table functions, and the window of what they are joined to.
+
+        Without aggregates a table function is a subquery, which gives each tuple its windows. With them the windows are
+        those of the tuples that are joined, which comes to the same where the join makes up no tuples.
+        """
+        inputs = [first, *(join.input for join in others)]
+        made = [i for i in inputs if i.scope.clause is not None]
+        if not made:
+            return None, first, others
+        users = {"aggregates": user_versions(self.catalog), "python": python_aggregates(self.catalog)}
+        clause = made[0].scope.clause
+        if clause is None or assigns(query, replace(made[0].scope, **users)):  # type: ignore[arg-type]
+            return None, self._assigned(first), [replace(j, input=self._assigned(j.input)) for j in others]
+        kinds = {join.kind for join in others}
+        kept = made == [first] and kinds <= {JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
+        if not kept and (len(made) > 1 or kinds != {JoinKind.INNER}):
+            raise EslSyntaxError(
+                "the windows of an aggregate over a join are those of its first input, of which each row needs a tuple",
+                self.text,
+                made[-1].scope.clause.span if made[-1].scope.clause else None,
+                clause="FROM",
+                hint="join in a subquery, and give the window to it: FROM TUMBLE((SELECT ... FROM a JOIN b ...), ...)",
+            )
+        scope = made[0].scope
+        time = clause.time and Name(f"{scope.name}.{clause.time.text.rpartition('.')[2]}", clause.time.span)
+        window = replace(clause, time=time, partition=tuple(_qualified(key, scope) for key in clause.partition))
+        inputs = [replace(i, scope=replace(i.scope, clause=None)) for i in inputs]
+        return window, inputs[0], [replace(j, input=i) for j, i in zip(others, inputs[1:], strict=True)]
+
+    def _assigned(self, given: Input) -> Input:
+        """The windows of a table function as two more columns."""
+        if given.scope.clause is None:
+            return given
+        scope, assigned = assigned_scope(given.scope, self.text)
+        items = tuple(Item(c.name, exp.column(exp.to_identifier(c.name, quoted=True)), c.type) for c in scope.schema)
+        times = progressing(items, scope)
+        time, others = (times[0], times[1:]) if times else (None, ())
+        select = Select(scope.source, items, None, scope.bounded, time, assigned=assigned, other_times=others)
+        return replace(given, scope=self._nested(select, scope.name))
 
     def _join(self, node: exp.Join) -> Join:
         side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
@@ -117,7 +168,7 @@ class From:
             hint = "it may have a FROM with one input, and a WHERE; name other subqueries with CREATE STREAM ... AS"
             message = "the subquery of IN and EXISTS must be a plain one"
             raise EslSyntaxError(message, self.text, span_of(query) or span_of(inner.this), clause="WHERE", hint=hint)
-        operand = self._operand(query.args["from_"].this)
+        operand = self._assigned(self._operand(query.args["from_"].this))
         where = query.args.get("where")
         terms = [_qualified(where.this, operand.scope)] if where else []
         if member is not None:

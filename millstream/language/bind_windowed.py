@@ -195,8 +195,7 @@ def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
 def _bind_keys(query: exp.Select, grouping: _Grouping) -> None:
     group = query.args.get("group")
     for node in group.expressions if group else ():
-        given = isinstance(node, exp.Column) and node.name.lower() in grouping.given
-        if given and not grouping.scope.schema.find(node.name):
+        if _is_given(node, grouping) and not grouping.scope.schema.find(node.name):
             continue  # every window has its own bounds: grouping by them changes nothing
         _add_key(_aliased(node, query, grouping.scope), node, grouping, "GROUP BY")
 
@@ -235,7 +234,7 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
     if key is not None:
         return key
     if isinstance(node, exp.Column):
-        if node.name.lower() in grouping.given and not node.table:
+        if _is_given(node, grouping):
             return _column(node.name.lower())
         if node.name.lower() == EMITTED and not node.table and not grouping.scope.schema.find(node.name):
             message, hint = f"only EMIT makes a column '{EMITTED}'", "end the SELECT with EMIT EVERY 10 SECONDS"
@@ -253,6 +252,14 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
         if isinstance(child, exp.Expression) and not isinstance(child, exp.Identifier | exp.DataType):
             child.replace(_rewrite(child, grouping))
     return copy
+
+
+def _is_given(node: exp.Expression, grouping: _Grouping) -> bool:
+    """Whether a name means a column that every window has; an input may stand before it that has no such column."""
+    if not isinstance(node, exp.Column) or node.name.lower() not in grouping.given:
+        return False
+    member = grouping.scope.member(node.table) if node.table else None
+    return not node.table or (member is not None and node.name.lower() not in member.columns)
 
 
 def _as_key(node: exp.Expression, grouping: _Grouping) -> exp.Expression | None:

@@ -34,6 +34,24 @@ class Input:
         return None
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """A bare name that means a column, though a parameter has the same name."""
+
+    node: exp.Column
+    column: b.ColumnOf
+    table: str
+    clause: str
+
+
+@dataclass
+class Names:
+    """What the names in one statement turned out to mean."""
+
+    hidden: list[Hidden] = field(default_factory=list)
+    qualified: list[tuple[exp.Column, b.ColumnOf]] = field(default_factory=list)
+
+
 @dataclass
 class Aggregate:
     """The aggregate that is being defined: what its bodies can see, and what they turned out to use."""
@@ -48,6 +66,12 @@ class Aggregate:
     used: set[str] = field(default_factory=set)
     reads: dict[str, b.CatalogTable] = field(default_factory=dict)
     numbers: int = 0
+    names: Names = field(default_factory=Names)
+    hidden: set[str] = field(default_factory=set)
+
+    def hides(self, name: str) -> bool:
+        """Whether a column of that name hides a parameter."""
+        return any(p.name.lower() == name.lower() for p in self.parameters)
 
     def next_number(self) -> int:
         """A number for an input."""
@@ -134,7 +158,7 @@ class Scope:
         if len(parts) == 1:
             return self._bare(node, parts[0], clause)
         if len(parts) == 2:
-            found = self._qualified(*parts)
+            found = self._qualified(node, *parts)
             if found is not None:
                 return found
         raise self._unknown(node, parts, clause)
@@ -151,17 +175,23 @@ class Scope:
                     hint=f"say which one: {found[0][0].name}.{name}",
                 )
             if found:
-                return found[0][1]
+                one, (value, type_) = found[0]
+                if self.aggregate.hides(name) and isinstance(value, b.ColumnOf):
+                    self.aggregate.names.hidden.append(Hidden(node, value, one.name, clause))
+                return value, type_
         parameter = self.aggregate.parameter(name)
         if parameter is None:
             raise self._unknown(node, [name], clause)
         return parameter
 
-    def _qualified(self, table: str, name: str) -> Typed | None:
+    def _qualified(self, node: exp.Column, table: str, name: str) -> Typed | None:
         for inputs in self.levels:
             for one in inputs:
                 if one.name.lower() == table.lower():
-                    return one.column(name)
+                    found = one.column(name)
+                    if found is not None and isinstance(found[0], b.ColumnOf):
+                        self.aggregate.names.qualified.append((node, found[0]))
+                    return found
         return self.aggregate.parameter(name) if table.lower() == self.aggregate.name.lower() else None
 
     def _unknown(self, node: exp.Column, parts: list[str], clause: str) -> UnknownName:

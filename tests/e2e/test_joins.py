@@ -132,6 +132,21 @@ KINDS = {
         """SELECT time_bucket(INTERVAL 5 SECOND, ts) + INTERVAL 5 SECOND AS e, count(*)
            FROM a WHERE k IN (SELECT k FROM names WHERE name > 'n2') GROUP BY e""",
     ),
+    "windows_of_tuples": (
+        """SELECT h.ts, v, name, window_start, h.window_end FROM HOP(TABLE {a}, DESCRIPTOR(ts), INTERVAL '2' SECOND,
+           INTERVAL '5' SECOND) AS h JOIN names AS n ON h.k = n.k AND h.window_start < h.ts
+           WHERE h.k IN (SELECT k FROM names WHERE name > 'n2') AND window_end > h.ts + INTERVAL '1' SECOND""",
+        """SELECT ts, v, name, s, s + INTERVAL 5 SECOND FROM a JOIN names USING (k), UNNEST(range(
+           time_bucket(INTERVAL 2 SECOND, ts) - INTERVAL 4 SECOND, ts + INTERVAL 1 MICROSECOND, INTERVAL 2 SECOND))
+           AS w(s) WHERE name > 'n2' AND s < ts AND s + INTERVAL 5 SECOND > ts + INTERVAL 1 SECOND""",
+    ),
+    "windows_of_groups": (
+        """SELECT h.window_end, name, count(*) AS n FROM TUMBLE(TABLE {a}, DESCRIPTOR(ts), INTERVAL '5' SECOND) AS h
+           LEFT JOIN names AS n ON h.k = n.k WHERE v IN (SELECT k FROM names) GROUP BY name, window_start, h.window_end
+        """,
+        """SELECT time_bucket(INTERVAL 5 SECOND, ts) + INTERVAL 5 SECOND AS e, name, count(*)
+           FROM a LEFT JOIN names USING (k) WHERE v IN (SELECT k FROM names) GROUP BY e, name""",
+    ),
     "distinct": (
         "SELECT DISTINCT k, window_end FROM TUMBLE(TABLE {a}, DESCRIPTOR(ts), INTERVAL '5' SECOND)",
         "SELECT DISTINCT k, time_bucket(INTERVAL 5 SECOND, ts) + INTERVAL 5 SECOND FROM a",

@@ -105,3 +105,11 @@ def test_warnings_come_with_the_answer(mill: Mill) -> None:
 def test_a_body_is_not_complete_before_its_brace() -> None:
     assert not is_complete("CREATE AGGREGATE f (x INT) : INT { TABLE t (a INT);")
     assert is_complete("CREATE AGGREGATE f (x INT) : INT { TABLE t (a INT); };")
+
+
+def test_a_parameter_that_a_column_hides_everywhere_is_told(mill: Mill) -> None:
+    text = "CREATE AGGREGATE f (x INT) : INT { TABLE t (x INT) AS VALUES (0); INITIALIZE: ITERATE: { %s } };"
+    told = mill.execute(text % "INSERT INTO RETURN SELECT x FROM t;")[0].message
+    assert told.endswith("help: a column of that name hides it: write f.x for the parameter")
+    known = text % "UPDATE t SET x = x + f.x; INSERT INTO RETURN SELECT t.x FROM t;"
+    assert mill.execute(f"DROP AGGREGATE f; {known}")[1].message == "created aggregate f"
