@@ -14,7 +14,7 @@ import psutil
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from millstream.errors import RunError
+from millstream.errors import RunError, SettingError
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
 """What Spark starts in place of Python, on this machine: a query then starts half a second sooner."""
@@ -32,6 +32,7 @@ SETTINGS = (
     Setting("spark.app.name", "millstream", "what a cluster's pages call it"),
     Setting("spark.sql.session.timeZone", "UTC", "a time without a zone means UTC, on every machine"),
     Setting("spark.sql.ansi.enabled", "false", "what fails for a row gives NULL there, and the query lives"),
+    Setting("spark.sql.variable.substitute", "false", "'${env:HOME}' is a text like any other, and stays it"),
     Setting("spark.sql.csv.parser.columnPruning.enabled", "false", "a row is broken or not, whatever a query reads"),
     Setting("spark.sql.files.maxPartitionBytes", "1g",
             "one task for each core: each costs 40 ms beside its work, and there would be one for 128 MB of files"),
@@ -68,6 +69,15 @@ LOCAL_SETTINGS = (
             "the driver runs everything: a quarter of the machine, 8 GiB at the most"),
 )  # fmt: skip
 
+FIXED = (
+    Setting("spark.sql.variable.substitute", "false", "texts in queries would print what the environment holds"),
+    Setting("spark.sql.parser.escapedStringLiterals", "false", "texts in queries would have other characters"),
+    Setting("spark.sql.parser.quotedRegexColumnNames", "false", "the name of a column would stand for others too"),
+    Setting("spark.sql.ansi.doubleQuotedIdentifiers", "false", "Spark would take texts for names"),
+    Setting("spark.sql.caseSensitive", "false", "names are found without regard to case"),
+)
+"""What nobody can have otherwise: these say how Spark reads the expressions that are written to it."""
+
 
 def open_session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, log: Path | None = None
@@ -76,6 +86,7 @@ def open_session(
 
     What the JVM writes to its standard error goes to `log`, if given, so that the terminal stays readable.
     """
+    _refuse_others(conf or {})
     settings = (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))
     builder = SparkSession.builder.master(master)
     for key, value in {**{s.key: s.value for s in settings}, **(conf or {})}.items():
@@ -96,6 +107,14 @@ def open_session(
         # PySpark would print each error, with its stack, besides raising it.
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return session
+
+
+def _refuse_others(conf: Mapping[str, str]) -> None:
+    """Refuse settings that would change what the text of a query means."""
+    given = {key.strip().lower(): str(value).strip().lower() for key, value in conf.items()}
+    for fixed in FIXED:
+        if given.get(fixed.key.lower(), fixed.value) != fixed.value:
+            raise SettingError(f"{fixed.key} is always {fixed.value} here: otherwise {fixed.why}")
 
 
 def _leave_out_checksums(session: SparkSession) -> None:
