@@ -28,6 +28,7 @@ from millstream.language.bind_definitions import bind_sink, bind_stream, bind_ta
 from millstream.language.bind_python_class import bind_python_class
 from millstream.language.bind_split import bind_split
 from millstream.language.binder import bind_query
+from millstream.language.check_calls import check_calls
 from millstream.language.statements import (
     CreateQuery,
     CreateSink,
@@ -142,18 +143,24 @@ class Assignment:
 Bound = Define | Store | Start | Rows | Plan | Reasons | GeneratedCode | Listing | Description | Removal | Assignment
 
 
-@singledispatch
 def bind(statement: Statement, catalog: Catalog) -> Bound:
     """What a statement asks for."""
+    bound = _bind(statement, catalog)
+    check_calls(bound, statement.text)
+    return bound
+
+
+@singledispatch
+def _bind(statement: Statement, catalog: Catalog) -> Bound:
     raise NotImplementedError(type(statement).__name__)
 
 
-@bind.register
+@_bind.register
 def _create_stream(statement: CreateStream, catalog: Catalog) -> Bound:
     return _define(bind_stream(statement), statement, statement.name, catalog, statement.if_not_exists)
 
 
-@bind.register
+@_bind.register
 def _create_stream_as(statement: CreateStreamAs, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text, statement.renamed)
     if select.bounded:
@@ -168,12 +175,12 @@ def _create_stream_as(statement: CreateStreamAs, catalog: Catalog) -> Bound:
     return _define(derived, statement, statement.name, catalog, statement.if_not_exists)
 
 
-@bind.register
+@_bind.register
 def _create_table(statement: CreateTable, catalog: Catalog) -> Bound:
     return _define(bind_table(statement), statement, statement.name, catalog, statement.if_not_exists)
 
 
-@bind.register
+@_bind.register
 def _create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
     if not select.bounded:
@@ -190,12 +197,12 @@ def _create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
     return Store(statement.name.text, select, known=taken is not None)
 
 
-@bind.register
+@_bind.register
 def _create_sink(statement: CreateSink, catalog: Catalog) -> Bound:
     return _define(bind_sink(statement), statement, statement.name, catalog, statement.if_not_exists)
 
 
-@bind.register
+@_bind.register
 def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
     if taken := catalog.query(statement.name.text):
@@ -204,7 +211,7 @@ def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
     return Start(Query(statement.name.text, select, None, statement.own_text))
 
 
-@bind.register
+@_bind.register
 def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
     sink = _sink(statement.sink, statement, catalog)
@@ -212,7 +219,7 @@ def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
     return Start(Query(_free_query_name(sink.name, catalog), select, sink.name, statement.own_text))
 
 
-@bind.register
+@_bind.register
 def _split_into(statement: SplitInto, catalog: Catalog) -> Bound:
     outputs = [
         (name, _sink(name, statement, catalog), bind_query(select, catalog, statement.text))
@@ -237,12 +244,12 @@ def _sink(name: Name, statement: Statement, catalog: Catalog) -> Sink:
     return sink
 
 
-@bind.register
+@_bind.register
 def _select(statement: SelectRows, catalog: Catalog) -> Bound:
     return Rows(bind_query(statement.select, catalog, statement.text), statement.own_text)
 
 
-@bind.register
+@_bind.register
 def _explain(statement: Explain, catalog: Catalog) -> Bound:
     if statement.select is not None:
         return Plan(bind_query(statement.select, catalog, statement.text))
@@ -260,7 +267,7 @@ def _explain(statement: Explain, catalog: Catalog) -> Bound:
     )
 
 
-@bind.register
+@_bind.register
 def _why_not(statement: WhyNot, catalog: Catalog) -> Bound:
     found = catalog.query(statement.name.text)
     if found is None:
@@ -275,21 +282,21 @@ def _why_not(statement: WhyNot, catalog: Catalog) -> Bound:
     return Reasons(found)
 
 
-@bind.register
+@_bind.register
 def _create_aggregate(statement: CreateAggregate, catalog: Catalog) -> Bound:
     definition, warnings = bind_aggregate(statement, catalog)
     define = _define(definition, statement, statement.name, catalog, statement.if_not_exists)
     return Define(definition, define.known, warnings)
 
 
-@bind.register
+@_bind.register
 def _create_python_aggregate(statement: CreatePythonAggregate, catalog: Catalog) -> Bound:
     definition, warnings = bind_python_class(statement)
     define = _define(definition, statement, statement.name, catalog, statement.if_not_exists)
     return Define(definition, define.known, warnings)
 
 
-@bind.register
+@_bind.register
 def _explain_aggregate(statement: ExplainAggregate, catalog: Catalog) -> Bound:
     versions = (catalog.aggregate(statement.name.text, window=window) for window in (False, True))
     found = tuple(v for v in versions if v is not None)
@@ -305,12 +312,12 @@ def _explain_aggregate(statement: ExplainAggregate, catalog: Catalog) -> Bound:
     return GeneratedCode(found)
 
 
-@bind.register
+@_bind.register
 def _show(statement: Show, catalog: Catalog) -> Bound:
     return Listing(statement.what)
 
 
-@bind.register
+@_bind.register
 def _describe(statement: Describe, catalog: Catalog) -> Bound:
     name, _, side = statement.name.text.partition(".")
     found = catalog.relation(name) or catalog.query(name) or catalog.sink(name) or catalog.aggregate(name)
@@ -333,7 +340,7 @@ def _describe(statement: Describe, catalog: Catalog) -> Bound:
     )
 
 
-@bind.register
+@_bind.register
 def _drop(statement: Drop, catalog: Catalog) -> Bound:
     name = statement.name.text
     found: Definition | None
@@ -369,7 +376,7 @@ def _drop(statement: Drop, catalog: Catalog) -> Bound:
     return Removal(statement.kind, name, found)
 
 
-@bind.register
+@_bind.register
 def _set(statement: SetValue, catalog: Catalog) -> Bound:
     name = statement.name.text.lower()
     if name not in SETTINGS:

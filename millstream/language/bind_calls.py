@@ -209,7 +209,6 @@ def _within_group(
 
 
 def _arguments(node: exp.Expression) -> list[exp.Expression]:
-    given = list(node.expressions or ())
-    if not isinstance(node, exp.Anonymous):
-        given = [a for a in (node.this, node.args.get("expression")) if isinstance(a, exp.Expression)] + given
+    """All arguments of a call, in whatever part of its node sqlglot keeps them; * of count(*) is none."""
+    given = node.expressions if isinstance(node, exp.Anonymous) else node.iter_expressions()
     return [a for a in given if not isinstance(a, exp.Star)]

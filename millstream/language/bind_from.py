@@ -19,11 +19,12 @@ from millstream.catalog.definitions import (
     TimeStamp,
     WindowJoined,
 )
-from millstream.errors import EslSyntaxError, Refused, UnknownName, suggest
+from millstream.errors import EslError, EslSyntaxError, Refused, UnknownName, suggest
 from millstream.language.assign_windows import assigned_scope, assigns
 from millstream.language.bind_joins import Input, Join, Joiner, conjunction, conjuncts, not_in
 from millstream.language.bind_python_calls import python_aggregates
 from millstream.language.bind_user_calls import user_versions
+from millstream.language.expressions import bind_expression
 from millstream.language.join_window import join_window
 from millstream.language.nodes import EslWindow
 from millstream.language.progressing import progressing
@@ -130,9 +131,9 @@ class From:
 
     def _join(self, node: exp.Join) -> Join:
         side, kind = (str(node.args.get(key) or "").upper() for key in ("side", "kind"))
-        if node.args.get("method") or node.args.get("global_") or node.args.get("match_condition"):
+        if node.args.get("method"):
             hint = "say what the columns have to do with each other: JOIN b ON a.k = b.k, or USING (k)"
-            message = f"{node.args.get('method') or 'such'} joins are not part of ESL"
+            message = f"{node.args['method']} joins are not part of ESL"
             raise EslSyntaxError(message, self.text, span_of(node) or span_of(node.this), clause="FROM", hint=hint)
         found = {"SEMI": JoinKind.SEMI, "ANTI": JoinKind.ANTI}.get(kind) or {
             "LEFT": JoinKind.LEFT,
@@ -171,7 +172,9 @@ class From:
         operand = self._assigned(self._operand(query.args["from_"].this))
         where = query.args.get("where")
         terms = [_qualified(where.this, operand.scope)] if where else []
-        if member is not None:
+        if member is None:
+            self._check_asked(query, operand.scope)
+        else:
             if len(query.expressions) != 1:
                 message, hint = "IN takes a subquery with one column", "name one column"
                 raise EslSyntaxError(message, self.text, span_of(member), clause="WHERE", hint=hint)
@@ -179,6 +182,18 @@ class From:
             value = item.this if isinstance(item, exp.Alias) else item
             terms.append(exp.EQ(this=member.copy(), expression=_qualified(value, operand.scope)))
         return Join(operand, JoinKind.ANTI if negated else JoinKind.SEMI, tuple(terms))
+
+    def _check_asked(self, query: exp.Select, scope: Scope) -> None:
+        """What EXISTS selects is never computed, but it must have a meaning."""
+        for node in query.expressions:
+            if isinstance(node, exp.Literal | exp.Star | exp.Null):
+                continue
+            hint = "EXISTS asks only whether there is a row: write EXISTS (SELECT 1 FROM ...)"
+            try:
+                bind_expression(node.unalias(), scope, self.text, "SELECT")
+            except EslError as problem:
+                problem.hint = hint
+                raise
 
     def _relation(self, node: exp.Expression) -> Scope:
         """What a FROM with one input means."""
@@ -197,13 +212,12 @@ class From:
                 "functions that make tables are not part of ESL", text, span_of(node), clause="FROM", hint=hint
             )
         if not isinstance(node, exp.Table):
-            raise EslSyntaxError("expected a stream, a table or a subquery", text, span_of(node), clause="FROM")
+            hint = "as in FROM s, or FROM (SELECT ...) AS x"
+            message = "expected a stream, a table or a subquery"
+            raise EslSyntaxError(message, text, span_of(node), clause="FROM", hint=hint)
         if joins := node.args.get("joins"):
             message, hint = "joins are made from left to right", "leave the brackets out, or write a subquery in them"
             raise EslSyntaxError(message, text, span_of(joins[0]) or span_of(node), clause="FROM", hint=hint)
-        for extra in ("sample", "pivots", "version", "when", "laterals", "hints"):
-            if node.args.get(extra):
-                raise not_esl(extra, node, text)
         return self._named(node)
 
     def _input(self, source: FunctionInput, node: exp.Table) -> Scope:
@@ -335,11 +349,3 @@ def _root(relation: Stream | DerivedStream | Table, catalog: Catalog) -> str:
             break
         relation = below
     return relation.name
-
-
-def not_esl(key: str, node: exp.Expr, text: str) -> EslSyntaxError:
-    """The error for a clause that ESL does not have."""
-    words = {"laterals": "LATERAL VIEW", "sample": "TABLESAMPLE", "pivots": "PIVOT", "locks": "FOR UPDATE"}
-    word = words.get(key, key.strip("_").upper())
-    hint = "docs/language.md lists what is"
-    return EslSyntaxError(f"{word} is not part of ESL", text, span_of(node), clause=word, hint=hint)

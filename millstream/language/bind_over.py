@@ -173,8 +173,7 @@ class _Frames:
 
 def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | None = None) -> Select:
     """The bound form of a SELECT with OVER, or with user-defined aggregates on a bare stream."""
-    if bare is None:
-        _refuse(query, scope, text)
+    _refuse(query, scope, text, bare)
     frames = _Frames(scope, text, named_windows(query, text), bare)
     nodes = [column for node in query.expressions for column in _named(node, frames, text)]
     order = query.args.get("order")
@@ -274,25 +273,28 @@ def _check_slides(frames: _Frames, text: str) -> None:
         raise Refused(message, text, frames.clauses[-1].span, clause="OVER", hint=hint)
 
 
-def _refuse(query: exp.Select, scope: Scope, text: str) -> None:
-    """What has no meaning beside OVER."""
+def _refuse(query: exp.Select, scope: Scope, text: str, bare: OverClause | None) -> None:
+    """What has no meaning beside OVER; the groups of aggregates on bare streams have been read already."""
     if scope.clause is not None:
         message = "OVER answers for every tuple, and a window in FROM for every window"
         hint = "leave one of them out, or put one into a subquery in FROM"
         raise EslSyntaxError(message, text, scope.clause.span, clause="FROM", hint=hint)
     if emit := query.args.get("emit"):
         message = "OVER answers as soon as a tuple's frame is complete: there is nothing to emit early"
+        if bare is not None:
+            message = "without a window every tuple has its answer at once: there is nothing to emit early"
         raise Refused(message, text, span_of(emit), clause="EMIT", hint="leave it out")
     reasons = {
         "group": ("GROUP BY", "partition the frames instead: OVER (PARTITION BY ...)"),
         "having": ("HAVING", "filter the answers outside: SELECT ... FROM (SELECT ... OVER ...) AS x WHERE ..."),
         "distinct": ("DISTINCT", "leave it out, or put the SELECT with OVER into a subquery"),
     }
-    for key, (word, hint) in reasons.items():
+    for key, (word, hint) in reasons.items() if bare is None else ():
         if (node := query.args.get(key)) is not None:
             message = f"{word} cannot stand beside OVER, which answers for every tuple"
             raise EslSyntaxError(message, text, span_of(node) or span_of(query), clause=word, hint=hint)
-    refuse_unbounded(query, scope, text)
+    read = {} if bare is None else {"group": None}
+    refuse_unbounded(exp.Select(**{**query.args, **read}), scope, text)
 
 
 def _no_aggregate(node: EslWindow, text: str) -> EslError:

@@ -20,11 +20,9 @@ from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.nodes import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
-from millstream.language.type_checks import check
-from millstream.language.types import infer
 from millstream.language.window_clause import WindowClause, bracket_window, is_aggregate_window
 from millstream.language.window_time import window_time
-from millstream.language.written import written
+from millstream.language.written import stands_for, written
 from millstream.windows.contract import Window
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.rows import Rows
@@ -66,6 +64,11 @@ class _Grouping:
             [*(i.column for _, i in self.keys), *(column for c in self.calls for column in c.columns), *given]
         )
 
+    @property
+    def answers(self) -> Scope:
+        """What the names in items and HAVING can mean, once keys and calls have been found in them."""
+        return Scope("the window", self.schema, bounded=self.scope.bounded)
+
 
 def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, text: str) -> Select:
     """The bound form of a SELECT over a window, written in brackets or in FROM."""
@@ -98,13 +101,12 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         items.append((name, expression, inner))
     having = query.args.get("having")
     condition = _rewrite(having.this, grouping) if having else None
-    result = Scope("the window", grouping.schema, bounded=scope.bounded)
-    bound_items = tuple(Item(name, e, _typed(e, result, text, node)) for name, e, node in items)
+    bound_items = tuple(Item(name, *_bound(e, grouping, "SELECT")) for name, e, _ in items)
     check_names(bound_items, query.expressions, text)
-    if having and condition is not None:
-        _typed(condition, result, text, having)
+    if condition is not None:
+        condition = bind_predicate(condition, grouping.answers, text, "HAVING")
     # ORDER BY may call aggregates of its own, so it comes before the calls are counted.
-    ends = bounded_clauses(query, bound_items, text, lambda key: _rewrite(key, grouping)) if scope.bounded else {}
+    ends = bounded_clauses(query, bound_items, text, lambda k: _bound(_rewrite(k, grouping), grouping, "ORDER BY")[0])
     where = query.args.get("where")
     windowed = Windowed(
         keys=tuple(i for _, i in grouping.keys),
@@ -229,7 +231,7 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
     if is_aggregate_window(node):
         return _rewrite(node.this, grouping)
     if call := written_call(node, grouping.scope):
-        return _call(call, grouping)
+        return stands_for(_call(call, grouping), node)
     key = _as_key(node, grouping)
     if key is not None:
         return key
@@ -271,7 +273,7 @@ def _as_key(node: exp.Expression, grouping: _Grouping) -> exp.Expression | None:
         return None
     for known, item in grouping.keys:
         if written(known).lower() == written(bound).lower():
-            return _column(item.name)
+            return stands_for(_column(item.name), node)
     return None
 
 
@@ -283,10 +285,9 @@ def _call(written_: WrittenCall, grouping: _Grouping) -> exp.Expression:
     return _column((same or call).name)
 
 
-def _typed(expression: exp.Expression, scope: Scope, text: str, node: exp.Expression) -> exp.DataType:
-    for mistake in check(expression, scope.types):
-        raise TypeMismatch(mistake.message, text, span_of(node), clause="SELECT", hint=mistake.hint)
-    return infer(expression, scope.types)
+def _bound(expression: exp.Expression, grouping: _Grouping, clause: str) -> tuple[exp.Expression, exp.DataType]:
+    """An expression over what the window gives, checked as any other."""
+    return bind_expression(expression, grouping.answers, grouping.text, clause)
 
 
 def _default_name(node: exp.Expression) -> str:

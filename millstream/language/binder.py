@@ -11,7 +11,7 @@ from millstream.catalog.definitions import Assigned, Item, Select, Table
 from millstream.errors import EslSyntaxError, NotYet, Refused
 from millstream.language.assign_windows import assigned_scope, assigns
 from millstream.language.bind_bounded import bounded_clauses, refuse_unbounded
-from millstream.language.bind_from import Ctes, From, not_esl
+from millstream.language.bind_from import Ctes, From
 from millstream.language.bind_items import bind_items
 from millstream.language.bind_over import bind_over, overs_of
 from millstream.language.bind_python_calls import python_aggregates, refuse_bare
@@ -24,11 +24,7 @@ from millstream.language.scope import Scope
 from millstream.language.spans import span_of
 from millstream.language.statements import Name
 from millstream.language.whole_table import whole_table
-
-READ_CLAUSES = {
-    *("expressions", "from_", "where", "distinct", "order", "limit", "offset", "with_", "joins", "group", "having"),
-    *("windows", "emit"),
-}
+from millstream.language.with_clause import with_clause
 
 
 def bind_query(query: exp.Query, catalog: Catalog, text: str, renamed: tuple[Name, ...] = ()) -> Select:
@@ -51,6 +47,7 @@ def bind_query(query: exp.Query, catalog: Catalog, text: str, renamed: tuple[Nam
 
 
 def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
+    ctes = with_clause(query, ctes, text)
     if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
         return _bind(query.this, catalog, text, ctes)
     if isinstance(query, exp.SetOperation):
@@ -58,17 +55,6 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
         return bind_union(query, text, lambda part: _bind(part, catalog, text, ctes))
     if not isinstance(query, exp.Select):
         raise EslSyntaxError("expected a SELECT", text, span_of(query), clause="query")
-    if with_ := query.args.get("with_"):
-        if with_.recursive:
-            raise Refused(
-                "WITH RECURSIVE has no end on a stream",
-                text,
-                span_of(with_),
-                clause="WITH",
-                hint="leave RECURSIVE out if the query does not refer to itself",
-            )
-        ctes = {**ctes, **{c.alias.lower(): c.this for c in with_.expressions}}
-    _check_clauses(query, text)
     scope, query = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
     tables = {table.name: table for table in catalog.all(Table)}
     scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog), tables=tables)
@@ -112,13 +98,6 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: Assigned | None
         assigned=assigned,
         **bounded_clauses(query, items, text, lambda key: bind_expression(key, scope, text, "ORDER BY", aliases)[0]),  # type: ignore[arg-type]
     )
-
-
-def _check_clauses(query: exp.Select, text: str) -> None:
-    for key, value in query.args.items():
-        if value and key not in READ_CLAUSES:
-            first = value[0] if isinstance(value, list) else value
-            raise not_esl(key, first if isinstance(first, exp.Expr) and span_of(first) else query, text)
 
 
 def _refuse_difference(query: exp.SetOperation, catalog: Catalog, text: str) -> None:

@@ -11,10 +11,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.intervals import UNITS, TooLong, interval
 from millstream.errors import EslError, EslSyntaxError
-from millstream.language.dialect import UnexpectedToken
+from millstream.language.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.statements import Name, Span
 
 T = TypeVar("T")
+
+SEE_PAGE = "docs/language.md shows how each statement is written"
 
 
 class Cursor:
@@ -154,6 +156,9 @@ class Cursor:
             self.fail(f"expected {what}")
         try:
             return parse(tokens, self.text)
+        except NotUnderstood as problem:
+            clause, hint = problem.clause or self.clause, problem.hint
+            raise EslSyntaxError(problem.message, self.text, problem.span, clause=clause, hint=hint) from None
         except UnexpectedToken as problem:
             raise self.syntax_error(str(problem), problem.span) from None
         except ParseError as problem:
@@ -178,7 +183,7 @@ class Cursor:
             last = self.tokens[-1].end + 1 if self.tokens else 0
             span = (token.start, token.end + 1) if token else (last, last + 1)
             message = f"{message}, found '{token.text}'" if token else f"{message}, but the statement ends here"
-        raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint)
+        raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint or SEE_PAGE)
 
 
 _HINTS = {

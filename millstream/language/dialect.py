@@ -5,23 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.language.every_argument import check_arguments
+from millstream.language.every_word import check_words
 from millstream.language.nodes import EslWindow
+from millstream.language.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.spark_dialect import SparkFaithful
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 MERGE_ORDERED = "MERGE ORDERED"
 WINDOW_WORDS = ("RANGE", "ROWS", "SLIDE", "WA", "PA", "RATTR", "SATTR", "SESSION", "ORIGIN")
-
-
-class UnexpectedToken(ParseError):
-    """A syntax error that knows the span of the token it met."""
-
-    def __init__(self, message: str, span: tuple[int, int]) -> None:
-        super().__init__(message)
-        self.span = span
 
 
 class Esl(SparkFaithful):
@@ -166,6 +161,8 @@ _COLUMN_TYPES = {
 }
 _AFTER_WINDOW_WORD = {TokenType.NUMBER, TokenType.ALL, TokenType.VAR, TokenType.INTERVAL, TokenType.STRING}
 _IN_EMIT = {TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL, TokenType.VAR, TokenType.ROWS, TokenType.ROW}
+_OPENING = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
+_QUERY = "a query is written as SELECT a, b FROM s WHERE a > 1"
 _SIGNS = {TokenType.R_BRACKET: "]", TokenType.R_PAREN: ")"}
 
 
@@ -176,10 +173,12 @@ def tokenize(text: str) -> list[Token]:
 
 def parse_query(tokens: list[Token], text: str) -> exp.Query:
     """The SELECT that the tokens make, all of them."""
+    first = tokens[0]
+    if first.token_type not in _OPENING:
+        raise NotUnderstood(f"expected SELECT, found '{first.text}'", (first.start, first.end + 1), hint=_QUERY)
     tree = _parse(tokens, text, Esl.Parser._parse_statement)
     if not isinstance(tree, exp.Query):
-        first = tokens[0]
-        raise UnexpectedToken("expected a SELECT", (first.start, first.end + 1))
+        raise NotUnderstood("expected a SELECT", (first.start, first.end + 1), hint=_QUERY)
     return tree
 
 
@@ -209,4 +208,8 @@ def _parse(tokens: list[Token], text: str, method: Any) -> Any:
     if not trees or trees[0] is None:
         at = tokens[0]
         raise UnexpectedToken(f"unexpected '{at.text}'", (at.start, at.end + 1))
-    return trees[0]
+    tree = trees[0]
+    if isinstance(tree, exp.Expr):
+        check_arguments(tree, tokens)
+        check_words(tree, tokens, tokenize(tree.sql(dialect=Esl)))
+    return tree

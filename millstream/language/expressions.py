@@ -140,13 +140,18 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
             _check_function(name, scope, text, span_of(part) or span, clause)
 
 
-def _check_function(name: str, scope: Scope, text: str, span: tuple[int, int] | None, clause: str) -> None:
+def check_known(name: str, text: str, span: tuple[int, int] | None, clause: str) -> None:
+    """Refuse functions that there are not, and those that nobody may call."""
     if name in functions.FORBIDDEN:
         message = f"{name} is not allowed: {functions.FORBIDDEN[name]}"
         raise Refused(message, text, span, clause=clause, hint="leave it out; SHOW FUNCTIONS lists the others")
-    kind = functions.kind(name)
-    if kind is None:
+    if functions.kind(name) is None:
         raise UnknownName(f"no function '{name}'", text, span, clause=clause, hint=_function_hint(name))
+
+
+def _check_function(name: str, scope: Scope, text: str, span: tuple[int, int] | None, clause: str) -> None:
+    check_known(name, text, span, clause)
+    kind = functions.kind(name)
     if kind is functions.Kind.AGGREGATE:
         if scope.bounded:
             raise NotYet(

@@ -114,10 +114,15 @@ def read_options(cursor: Cursor) -> dict[str, str]:
         option.clause = "OPTIONS"
         key = option.dotted_name("the option").text.lower()
         option.expect("=", hint="OPTIONS (format = 'json')")
-        tokens = option.rest()
-        if not tokens:
+        if option.at_end:
             option.fail("expected a value", hint="OPTIONS (format = 'json')")
-        options[key] = "".join(t.text for t in tokens)
+        if key in options:
+            option.fail(f"{key} is given twice", hint="keep one of them", span=tokens_span(part))
+        value, *more = option.rest()
+        if more:
+            hint = "put quotes around a value of several words"
+            option.fail(f"'{more[0].text}' is not understood here", hint=hint, span=tokens_span(more))
+        options[key] = value.text
     return options
 
 

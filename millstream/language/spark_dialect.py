@@ -107,6 +107,13 @@ def _positive(parser: Any) -> exp.Expr:
     return exp.Anonymous(this="POSITIVE", expressions=[parser._parse_unary()])  # noqa: SLF001
 
 
+def _window(inner: str, node: exp.Expr) -> str:
+    """A window clause behind what it belongs to, as it was written."""
+    form = str(node.args["form"]).split()[0]
+    word = "" if form in {"[...]", "EMIT"} else "AS " if form == "WINDOW" else f"{form} "
+    return f"{inner} {word}{node.args['text']}".strip()
+
+
 class SparkFaithful(Spark):
     """Spark's dialect, mended where a round trip through sqlglot changes what Spark computes.
 
@@ -185,7 +192,7 @@ class SparkFaithful(Spark):
             exp.BitwiseLeftShift: lambda self, e: self.binary(e, "<<"),
             exp.BitwiseRightShift: lambda self, e: self.binary(e, ">>"),
             # For messages: Spark never sees one.
-            EslWindow: lambda self, e: f"{self.sql(e, 'this')} {e.args['text']}",
+            EslWindow: lambda self, e: _window(self.sql(e, "this"), e),
         }
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:

@@ -12,7 +12,7 @@ from millstream.language import coercion as c
 from millstream.language import functions
 from millstream.language.literals import SPECIAL_TIMES, stands_for
 from millstream.language.types import infer
-from millstream.language.written import written
+from millstream.language.written import told
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _type(node: exp.Expr | None) -> SqlType:
 
 
 def _sql(node: exp.Expr) -> str:
-    return written(node)
+    return told(node)
 
 
 def _text(node: exp.Expr) -> str | None:

@@ -35,6 +35,7 @@ from millstream.spark.direct_steps import Compute, Keep, Lookup, Step, Wide
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet
 from millstream.spark.lower import lower
+from millstream.spark.map_arrow import map_in_arrow
 from millstream.spark.names import quoted
 from millstream.spark.paths import is_glob, is_local, local_files
 from millstream.spark.progress import READ
@@ -91,7 +92,7 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
     path = followed(source_path(host, stream.source, f"stream {stream.name}"))
     files = limited(host.spark.readStream, options).format("binaryFile").schema(_FILES).load(path).select(PATH)
     for place, (table, schema) in enumerate(zip(found.tables, found.reading.tables, strict=True)):
-        packed = table.coalesce(1).mapInArrow(pack(schema), f"{TABLE} BINARY")
+        packed = map_in_arrow(table.coalesce(1), schema.names, pack(schema), f"{TABLE} BINARY")
         # An outer join: without a row of it there would be no files.
         files = files.join(F.broadcast(packed), F.lit(True), "left_outer").withColumnRenamed(TABLE, f"{TABLE}{place}")
     packets = files.mapInArrow(direct_ingress(inlet, found.reading), COUNTED_SCHEMA)

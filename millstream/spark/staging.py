@@ -34,6 +34,7 @@ from millstream.spark.feeds import Feed
 from millstream.spark.host import Host
 from millstream.spark.inflow import Inflow, Origin
 from millstream.spark.ingress import Inlet, control_marks, ingress
+from millstream.spark.map_arrow import map_in_arrow
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
@@ -143,7 +144,7 @@ def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
         wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
     hidden = [name for name in (MARK, LEFT_OUT) if name in frame.columns]
     tuples = frame.select(*[column.alias(name) for name, column in wanted.items()], *hidden)
-    return tuples.mapInArrow(ingress(inlet), PACKET_SCHEMA)
+    return map_in_arrow(tuples, [*wanted, *hidden], ingress(inlet), PACKET_SCHEMA)
 
 
 def _streams(inflows: Sequence[Inflow]) -> dict[str, list[int]]:

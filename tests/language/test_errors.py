@@ -13,7 +13,7 @@ from millstream.language.trial import pretend
 from tests import golden
 from tests.language.auctions import catalog
 
-FILE = Path(__file__).with_name("errors.txt")
+FILES = tuple(Path(__file__).with_name(name) for name in ("errors.txt", "words.txt"))
 
 
 def mistake(text: str) -> str:
@@ -26,11 +26,12 @@ def mistake(text: str) -> str:
     return "no error"
 
 
-def test_error_texts() -> None:
-    golden.check(FILE, mistake)
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_error_texts(file: Path) -> None:
+    golden.check(file, mistake)
 
 
-@pytest.mark.parametrize("case", golden.read(FILE), ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [case for file in FILES for case in golden.read(file)], ids=lambda c: c.name)
 def test_every_error_names_its_clause_and_points(case: golden.Case) -> None:
     _, head, *rest = mistake(case.given).splitlines()
     assert head.startswith("error in "), head

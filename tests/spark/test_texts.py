@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,23 @@ def test_nobody_switches_on_what_changes_texts() -> None:
     for fixed in FIXED:
         with pytest.raises(SettingError, match=f"{fixed.key} is always false here: otherwise "):
             open_session(conf={f" {fixed.key.upper()}": "True"})
+
+
+@pytest.mark.spark
+def test_names_pass_through_stages(run: Callable[[str], Mill], tmp_path: Path) -> None:
+    """Frames and lookups carry the columns of streams and tables from Spark to Python."""
+    (tmp_path / "in").mkdir()
+    rows = [{"a.t": f"2024-01-01T00:00:0{i}Z", "a`k": i % 2, "a.v": i} for i in range(4)]
+    (tmp_path / "in" / "a.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "t.json").write_text('{"k.k": 1, "n`n": "one"}\n')
+    mill = run("""
+        CREATE STREAM s (`a.t` TIMESTAMP, `a``k` INT, `a.v` INT) ORDER BY `a.t` SOURCE 'json:in';
+        CREATE TABLE t (`k.k` INT, `n``n` STRING) SOURCE 'json:t.json';
+        CREATE QUERY framed AS
+          SELECT `a.v`, sum(`a.v`) OVER (PARTITION BY `a``k` ROWS 1 PRECEDING) AS `s.s` FROM s;
+        CREATE QUERY joined AS SELECT `n``n`, count(*) [RANGE 10 SECONDS, WA `a.t`] AS `c.c` FROM s
+          JOIN t ON `a``k` = `k.k` GROUP BY `n``n`;
+    """)
+    framed = mill.query("framed").to_arrow().sort_by("a.v").to_pylist()
+    assert framed == [{"a.v": v, "s.s": s} for v, s in ((0, 0), (1, 1), (2, 2), (3, 4))]
+    assert mill.query("joined").to_arrow().to_pylist() == [{"n`n": "one", "c.c": 2}]

@@ -1,0 +1,126 @@
+"""Every word of a text is in the tree that sqlglot has made of it, or the text is refused.
+
+sqlglot passes over words that it has no use for. So the tree is written out again, and each word that was given must be
+among those written, or among those that are known to say the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.language.nodes import EslWindow
+from millstream.language.refused_words import NotUnderstood
+
+NOISE = frozenset(["AS", "ASC", "ALL", "INNER", "OUTER", "BOTH", "(", ")", "."])
+"""Words that change nothing where sqlglot lets them stand: SELECT ALL, count(ALL x), INNER JOIN, trim(BOTH FROM x)."""
+
+TEXTS = frozenset(["CHAR", "VARCHAR", "CHARACTER", "VARYING", "NCHAR", "NVARCHAR"])
+"""Types that are STRING under another name: the length in CHAR(10) cuts nothing and fills nothing."""
+
+SAID_OTHERWISE: Mapping[str, tuple[str, ...]] = {
+    "==": ("=",),
+    "!=": ("<>",),
+    "<=>": ("DISTINCT",),
+    "!": ("NOT",),
+    "+": ("POSITIVE",),
+    "::": ("CAST", "TRY_CAST"),
+    ",": ("JOIN",),
+    "SUBSTR": ("SUBSTRING",),
+    "POSITION": ("LOCATE",),
+    "TRIM": ("LTRIM", "RTRIM"),
+    "LEADING": ("LTRIM",),
+    "TRAILING": ("RTRIM",),
+    **dict.fromkeys(["IN", "FOR", "FROM"], (",",)),  # substring(x FROM 1 FOR 2), position(x IN y), trim(x FROM y)
+    "FROM": (",", "LTRIM", "RTRIM", "TRIM"),
+    "EXCLUDE": ("EXCEPT",),
+    "ISNULL": ("NULL",),
+    "NOTNULL": ("NULL",),
+    "UNKNOWN": ("NULL",),
+    "SYMMETRIC": ("OR",),
+    "RLIKE": ("REGEXP",),
+    "REGEXP": ("RLIKE",),
+    "CHARACTER": ("STRING",),
+    "VARYING": ("STRING",),
+    "DEC": ("DECIMAL",),
+    "NUMERIC": ("DECIMAL",),
+    "INTEGER": ("INT",),
+    "REAL": ("FLOAT",),
+    "TEXT": ("STRING",),
+    "VARCHAR": ("STRING",),
+    "CHAR": ("STRING",),
+    "LONG": ("BIGINT",),
+    "SHORT": ("SMALLINT",),
+    "BYTE": ("TINYINT",),
+    "BOOL": ("BOOLEAN",),
+    "PRECISION": ("DOUBLE",),
+    **dict.fromkeys(["DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ"], ("TIMESTAMP",)),
+}
+"""Words that come out as others."""
+
+
+def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None:
+    """Refuse a text of which a word is missing in its tree; `again` are the words of the tree written out."""
+    written = Counter(word for token in [*again, *_beyond_spark(tree)] for word in _words(token))
+    _check_selects(tokens, written)
+    for before, token in zip([None, None, *tokens], tokens, strict=False):
+        if before is not None and before.text.upper() in TEXTS and token.token_type is TokenType.NUMBER:
+            continue
+        for word in _words(token):
+            if not _take(word, token, written):
+                raise NotUnderstood(
+                    f"'{token.text}' is not understood here",
+                    (token.start, token.end + 1),
+                    hint="leave it out; docs/language.md lists what is understood",
+                )
+
+
+def _check_selects(tokens: list[Token], written: Counter[str]) -> None:
+    """Sqlglot takes FROM s alone for SELECT * FROM s, and TABLE s too."""
+    if written["SELECT"] > sum(token.token_type is TokenType.SELECT for token in tokens):
+        sources = [token for token in tokens if token.text.upper() in {"FROM", "TABLE", "VALUES"}] or tokens
+        at = sources[0]
+        raise NotUnderstood("a SELECT is missing", (at.start, at.end + 1), hint="write SELECT * FROM ...")
+
+
+def _beyond_spark(tree: exp.Expr) -> Iterator[Token]:
+    """The words of clauses that come out in no text, as Spark's SQL has not got them."""
+    for node in tree.find_all(EslWindow, exp.SetOperation):
+        if isinstance(node, EslWindow) and node.args["form"] == "EMIT":
+            yield from node.meta["tokens"]
+        elif node.meta.get("ordered"):
+            yield Token(TokenType.UNION, "MERGE ORDERED")
+
+
+def _take(word: str, token: Token, written: Counter[str]) -> bool:
+    """Cross out a word that has been written again."""
+    for spelt in (word, *SAID_OTHERWISE.get(word, ())):
+        if written[spelt]:
+            written[spelt] -= 1
+            return True
+    if word in NOISE or token.token_type is TokenType.HINT:
+        return True
+    if token.token_type is TokenType.NUMBER:
+        return any(count and _number(known) == _number(word) for known, count in written.items())
+    if token.token_type is TokenType.STRING:  # INTERVAL '2 days', which comes out as INTERVAL '2' DAYS
+        parts = Counter(token.text.upper().split())
+        return len(parts) > 1 and all(written[part] >= count for part, count in parts.items())
+    return False
+
+
+def _words(token: Token) -> Iterator[str]:
+    match token.token_type:
+        case TokenType.STRING | TokenType.IDENTIFIER:
+            yield token.text
+        case TokenType.RAW_STRING:
+            yield token.text.replace("\\", "\\\\").replace("'", "\\'")
+        case _:
+            yield from token.text.upper().split()
+
+
+def _number(text: str) -> str:
+    """`.5` is two tokens to sqlglot, and 0.5 to Spark."""
+    return text.removeprefix("0.").upper()

@@ -1,0 +1,283 @@
+"""Statements with words put in, left out, exchanged and doubled; and what a bound statement means, to compare them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.catalog.catalog import Catalog
+from millstream.errors import EslError
+from millstream.language.bind import bind
+from millstream.language.dialect import Esl, tokenize
+from millstream.language.parser import parse
+from millstream.language.trial import pretend
+from tests.docs.test_pages import PAGES, blocks, esl
+from tests.language.auctions import SCRIPT
+
+ROOT = Path(__file__).parents[2]
+_TEXT = """
+    banana x 1 2 0 -1 'a' '' NULL TRUE ( ) [ ] , ; . * + - = <> < >= || :: => -> | & ~ ! : ? @ $ # % ALL DISTINCT AS
+    ASC DESC NULLS FIRST LAST ON USING NATURAL CROSS LEFT RIGHT FULL OUTER INNER SEMI ANTI LATERAL WITH ROLLUP CUBE
+    GROUPING SETS TOTALS TIES ONLY PERCENT TOP FETCH OFFSET LIMIT BY FILL MATERIALIZED RECURSIVE UNION INTERSECT
+    EXCEPT MINUS MERGE ORDERED NAME CORRESPONDING WHERE HAVING QUALIFY GROUP ORDER SORT CLUSTER DISTRIBUTE WINDOW OVER
+    PARTITION RANGE ROWS GROUPS UNBOUNDED PRECEDING FOLLOWING CURRENT ROW EXCLUDE SLIDE WA PA RATTR SATTR ORIGIN
+    ACTIVE EXPIRATION EMIT EVERY CHANGE WALL FILTER WITHIN IGNORE RESPECT FOR UPDATE TABLE TABLESAMPLE SAMPLE PIVOT
+    UNPIVOT UNNEST VALUES VERSION OF SYSTEM_TIME AT TIME ZONE COLLATE LIKE ILIKE RLIKE GLOB ESCAPE SIMILAR TO BETWEEN
+    SYMMETRIC IS NOT IN ANY SOME EXISTS AND OR XOR DIV CASE WHEN THEN ELSE END CAST TRY_CAST EXTRACT INTERVAL MINUTES
+    SECOND DAY DATE TIMESTAMP ARRAY STRUCT MAP INT STRING REPLACE RENAME IF SET SELECT FROM JOIN CREATE STREAM SINK
+    QUERY INSERT INTO SOURCE OPTIONS SLACK IDLE AFTER KEEP PUNCTUATED EXPLAIN WHY SHOW DESCRIBE DROP COMMENT DEFAULT
+    PRIMARY KEY UNIQUE CHECK CONSTRAINT UNSIGNED FORMAT HINT STRAIGHT_JOIN GLOBAL ASOF PREWHERE FINAL SETTINGS INDEXED
+    FORCE USE PROCEDURE OUTFILE LOCK SHARE NOWAIT SKIP LOCKED WINDOW_START count(*) max(x) upper('a') {}
+    /*+_BROADCAST(t)_*/ "q" `b` 1.5 2L 5e3 0x1F X'1F' r'a' WITH_x_AS_(SELECT_1)
+"""
+WORDS = _TEXT.split()
+CLAUSES = frozenset(
+    [
+        *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "WINDOW", "OVER", "FILTER"),
+        *("UNION", "EMIT EVERY", "EMIT ON CHANGE", "SOURCE", "OPTIONS", "SLACK", "IDLE", "KEEP", "TO", "WITH", "LEFT"),
+        *("PARTITION BY", "RANGE", "ROWS", "SLIDE", "WA", "PA", "WITHIN GROUP", "SET", "VALUES", "ON", "USING", "AND"),
+        *("JOIN", "[", ","),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement that binds, and the catalog that it binds to."""
+
+    text: str
+    catalog: Catalog
+
+
+def learnt(text: str, catalog: Catalog) -> list[object]:
+    """What the statements of a text mean, in a catalog of their own."""
+    catalog = snapshot(catalog)
+    found = []
+    for statement in parse(text):
+        bound = bind(statement, catalog)
+        pretend(bound, catalog)
+        found.append(meaning(bound))
+    return found
+
+
+def snapshot(catalog: Catalog) -> Catalog:
+    """A catalog with the same definitions."""
+    made = Catalog()
+    for definition in catalog:
+        made.add(definition)
+    return made
+
+
+# -- what there is to change ---------------------------------------------------------------------------------
+
+
+@cache
+def corpus() -> tuple[Case, ...]:
+    """The statements of the pages, the examples and the tests."""
+    cases: dict[str, Case] = {}
+    for script in _scripts():
+        for first in ("", SCRIPT):
+            catalog = Catalog()
+            try:
+                found = list(_cases(first, script, catalog))
+            except EslError:
+                continue
+            for case in found:
+                cases.setdefault(" ".join(case.text.split()), case)
+            break
+    return tuple(cases.values())
+
+
+def _cases(first: str, script: str, catalog: Catalog) -> Iterator[Case]:
+    for text in (first, script):
+        for statement in parse(text):
+            before = snapshot(catalog)
+            pretend(bind(statement, catalog), catalog)
+            if text is script:
+                yield Case(statement.own_text, before)
+
+
+def _scripts() -> Iterator[str]:
+    for name in PAGES:
+        yield "\n".join(text for block in blocks(name) for text in esl(block))
+    yield SCRIPT
+    for path in sorted((ROOT / "examples").rglob("*.esl")):
+        yield path.read_text(encoding="utf-8")
+    for folder in ("language", "e2e", "windows", "spark", "examples", "operators", "aggregates"):
+        for path in sorted((ROOT / "tests" / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _may_be_script(node.value):
+                    yield node.value
+
+
+def _may_be_script(text: str) -> bool:
+    return text.lstrip().upper().startswith(("CREATE", "SELECT", "INSERT", "FROM", "WITH"))
+
+
+# -- changing ------------------------------------------------------------------------------------------------
+
+
+class Mutator:
+    """Changes statements; the same seed changes them in the same way."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+
+    def mutated(self, case: Case) -> str:
+        """The text of a statement with one change in it, sometimes two."""
+        words = spelt(case.text)
+        changes = [
+            *(self._insert, self._insert, self._delete, self._swap, self._double, self._replace),
+            *(self._drop_clause, self._move_clause, self._graft),
+        ]
+        for _ in range(1 if self.chance.random() < 0.8 else 2):
+            change = self.chance.choice(changes)
+            words = change(words) or words
+        return " ".join(words)
+
+    def _word(self) -> str:
+        if self.chance.random() < 0.7:
+            return self.chance.choice(WORDS).replace("_x_AS_", " x AS ").replace("_BROADCAST", " BROADCAST")
+        return self.chance.choice(spelt(self.chance.choice(corpus()).text))
+
+    def _insert(self, words: list[str]) -> list[str]:
+        place = self.chance.randint(0, len(words))
+        more = [self._word() for _ in range(self.chance.choice([1, 1, 1, 2, 3]))]
+        return [*words[:place], *more, *words[place:]]
+
+    def _delete(self, words: list[str]) -> list[str]:
+        place = self.chance.randrange(len(words))
+        return words[:place] + words[place + self.chance.choice([1, 1, 1, 2, 3]) :]
+
+    def _swap(self, words: list[str]) -> list[str]:
+        one = self.chance.randrange(len(words))
+        other = (one + 1) % len(words) if self.chance.random() < 0.6 else self.chance.randrange(len(words))
+        words = list(words)
+        words[one], words[other] = words[other], words[one]
+        return words
+
+    def _double(self, words: list[str]) -> list[str]:
+        place = self.chance.randrange(len(words))
+        return [*words[: place + 1], *words[place:]]
+
+    def _replace(self, words: list[str]) -> list[str]:
+        place = self.chance.randrange(len(words))
+        return [*words[:place], self._word(), *words[place + 1 :]]
+
+    def _clauses(self, words: list[str]) -> list[tuple[int, int]]:
+        starts = [i for i, word in enumerate(words) if word.upper() in CLAUSES]
+        return list(zip(starts, [*starts[1:], len(words)][: len(starts)], strict=True))
+
+    def _drop_clause(self, words: list[str]) -> list[str] | None:
+        clauses = self._clauses(words)
+        if not clauses:
+            return None
+        start, end = self.chance.choice(clauses)
+        return words[:start] + words[end:]
+
+    def _move_clause(self, words: list[str]) -> list[str] | None:
+        clauses = self._clauses(words)
+        if not clauses:
+            return None
+        start, end = self.chance.choice(clauses)
+        part = words[start:end]
+        rest = words if self.chance.random() < 0.4 else words[:start] + words[end:]  # or doubled
+        place = self.chance.randint(0, len(rest))
+        return [*rest[:place], *part, *rest[place:]]
+
+    def _graft(self, words: list[str]) -> list[str] | None:
+        other = spelt(self.chance.choice(corpus()).text)
+        clauses = self._clauses(other)
+        if not clauses:
+            return None
+        start, end = self.chance.choice(clauses)
+        place = self.chance.choice([*(s for s, _ in self._clauses(words)), len(words)])
+        return [*words[:place], *other[start:end], *words[place:]]
+
+
+@cache
+def _spelt(text: str) -> tuple[str, ...]:
+    return tuple(text[token.start : token.end + 1] for token in tokenize(text))
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a text as they were written."""
+    return list(_spelt(text))
+
+
+# -- meaning -------------------------------------------------------------------------------------------------
+
+_TOLD_ONLY = frozenset(["text", "span", "warnings"])
+"""The fields of bound statements that keep what was written, for people."""
+
+
+def meaning(bound: object) -> object:
+    """All that a bound statement says, in a form that can be compared; of what was written nothing is left in it."""
+    match bound:
+        case exp.Expr():
+            return bound.sql(dialect=Esl)
+        case str() | int() | float() | bool() | None:
+            return bound
+        case dict():
+            return {str(k): meaning(v) for k, v in bound.items()}
+        case list() | tuple() | set() | frozenset():
+            return [meaning(part) for part in bound]
+    if is_dataclass(bound) and not isinstance(bound, type):
+        parts = {f.name: meaning(getattr(bound, f.name)) for f in fields(bound) if f.name not in _TOLD_ONLY}
+        return type(bound).__name__, parts
+    return type(bound).__name__, _inside(bound)
+
+
+def _inside(thing: Any) -> object:
+    own = {k: v for k, v in getattr(thing, "__dict__", {}).items() if not callable(v)}
+    return {k: str(v) for k, v in own.items()} or str(thing)
+
+
+def said(text: str) -> list[str]:
+    """The words of a text that say something, each in one spelling."""
+    return [word for token in tokenize(text) for word in _said(token)]
+
+
+def _said(token: Token) -> list[str]:
+    if token.token_type in {TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING}:
+        return [token.text]
+    return [SYNONYMS.get(w, w) for w in token.text.upper().split() if w not in EMPTY]
+
+
+EMPTY = frozenset(["AS", "ASC", "INNER", "OUTER", ";"])
+"""Words that say nothing where they are accepted."""
+
+SYNONYMS = {"INTEGER": "INT", "REAL": "FLOAT", "==": "=", "!=": "<>"}
+"""Words that say the same."""
+
+
+def outcome(text: str, case: Case, meant: list[object]) -> tuple[str, str]:
+    """How a changed statement ends: refused, changed, same (by words that say the same), or in a way that is wrong."""
+    try:
+        found = learnt(text, case.catalog)
+    except EslError as mistake:
+        pointed = "^" in str(mistake) or not text.strip()
+        clean = str(mistake).startswith("error in ") and pointed and mistake.hint
+        return ("refused", "") if clean else ("badly told", str(mistake))
+    except TokenError as problem:
+        return "crash", repr(problem)
+    if found != meant:
+        return "changed", ""
+    if sorted(said(text)) == sorted(said(case.text)) or not found:
+        return "same", ""
+    return "ignored", f"{text}\nmeans the same as\n{case.text}"
+
+
+def copied(case: Case) -> Case:
+    """A case whose catalog can be changed."""
+    return Case(case.text, copy.deepcopy(case.catalog))
