@@ -13,6 +13,7 @@ from sqlglot import exp
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.user.body import Body
 from millstream.catalog.address import Address
+from millstream.catalog.ahead import Ahead
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
 from millstream.windows.contract import Window
@@ -254,6 +255,7 @@ class Stream:
     time: str | None = None
     time_stamp: TimeStamp = TimeStamp.LATENT
     slack: timedelta = timedelta(0)
+    ahead: Ahead | None = None
     idle_after: timedelta | None = None
     keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from millstream.catalog.far_times import moment_text
 from millstream.mill import Mill, RunningQuery
 
 PLAIN_LINE_SECONDS = 5.0
@@ -79,4 +80,9 @@ class Progress:
         batches = sum(q.counts.batches for q in queries)
         running = sum(q.is_active for q in queries)
         elapsed = time.monotonic() - self._started
-        return f"{rows:,} rows, {rows / elapsed:,.0f} rows/s, {batches:,} batches, {running} running"
+        lost = {word: sum(sum(getattr(q.counts, word).values()) for q in queries) for word in ("rejected", "late")}
+        told = "".join(f"{count:,} {word}, " for word, count in lost.items() if count)
+        if lost["late"]:
+            leaps = {s: leap for q in queries for s, leap in q.counts.leaps.items() if q.counts.late.get(s)}
+            told += "".join(f"{s} moved most by {moment_text(leap.to)}, " for s, leap in leaps.items())
+        return f"{rows:,} rows, {rows / elapsed:,.0f} rows/s, {batches:,} batches, {told}{running} running"

@@ -345,7 +345,10 @@ class Shell:
             f"{query.name} {word}: {_number(counts.rows_in, 'row')} in, "
             f"{_number(counts.rows_out, 'row')} out, {sum(rejected.values()):,} rejected"
         )
-        return line + (f" (see {', '.join(f'{s}.REJECTED' for s in rejected)})" if rejected else "")
+        line += f" (see {', '.join(f'{s}.REJECTED' for s in rejected)})" if rejected else ""
+        late = {stream: count for stream, count in counts.late.items() if count}
+        seen = ", ".join(f"{stream}.LATE" for stream in late)
+        return line + (f", {sum(late.values()):,} late (see {seen})" if late else "")
 
     def _show(self, statement: Bound, answer: Answer) -> None:
         from millstream.language.bind import Description

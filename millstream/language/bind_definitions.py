@@ -46,6 +46,14 @@ def bind_stream(statement: CreateStream) -> Stream:
             clause="SLACK",
             hint="name the column of the time stamp: ORDER BY start_time SLACK 5 SECONDS",
         )
+    if statement.ahead is not None and time_stamp is not TimeStamp.EXTERNAL:
+        raise EslSyntaxError(
+            "AHEAD bounds the time stamps of the data, and this stream has none: it is stamped on arrival",
+            statement.text,
+            statement.name.span,
+            clause="AHEAD",
+            hint="leave AHEAD out, or name the column of the time stamp: ORDER BY start_time AHEAD 1 HOUR",
+        )
     punctuated_by = statement.punctuated_by
     if punctuated_by is not None:
         scope = Scope(statement.name.text, statement.schema, bounded=False, time=time)
@@ -57,6 +65,7 @@ def bind_stream(statement: CreateStream) -> Stream:
         time=time,
         time_stamp=time_stamp,
         slack=statement.slack,
+        ahead=statement.ahead,
         idle_after=statement.idle_after,
         keep=statement.keep,
         punctuated_by=punctuated_by,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.catalog.ahead import Ahead
 from millstream.errors import EslSyntaxError, NotYet, suggest
 from millstream.language import dialect
 from millstream.language.cursor import Cursor, tokens_span
@@ -168,6 +169,8 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "order_by", cursor.name("the time-stamp column")
     if cursor.take("SLACK"):
         return "slack", cursor.interval()
+    if cursor.take("AHEAD"):
+        return "ahead", _ahead(cursor)
     if cursor.take("IDLE", "AFTER"):
         return "idle_after", cursor.interval()
     if cursor.take("KEEP"):
@@ -179,9 +182,19 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
     if cursor.take("OPTIONS"):
         return "options", read_options(cursor)
-    known = ("ORDER BY", "SLACK", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "OPTIONS")
+    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "OPTIONS")
     token = cursor.current
     cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
+
+
+def _ahead(cursor: Cursor) -> Ahead:
+    if cursor.take("UNBOUNDED"):
+        return Ahead(None)
+    length = cursor.interval()
+    waits = cursor.take("WAIT")
+    if not waits:
+        cursor.take("REJECT")
+    return Ahead(length, waits)
 
 
 def _create_table(cursor: Cursor) -> Statement:

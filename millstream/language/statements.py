@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
+from millstream.catalog.ahead import Ahead
 from millstream.catalog.definitions import Options
 from millstream.catalog.schema import Schema
 
@@ -47,13 +48,14 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateStream(Statement):
-    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [IDLE AFTER i] [KEEP i] [PUNCTUATED BY (p)] [SOURCE a]."""
+    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [AHEAD j] [IDLE AFTER i] ... [PUNCTUATED BY (p)] [SOURCE a]."""
 
     name: Name
     schema: Schema
     computed: dict[str, exp.Expression] = field(default_factory=dict)
     order_by: Name | None = None
     slack: timedelta = timedelta(0)
+    ahead: Ahead | None = None
     idle_after: timedelta | None = None
     keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None

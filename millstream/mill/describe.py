@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from millstream.catalog.ahead import Ahead
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
     Definition,
@@ -17,6 +18,7 @@ from millstream.catalog.definitions import (
     Table,
     UserAggregate,
 )
+from millstream.catalog.far_times import moment_text
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema, type_name
 from millstream.catalog.settings import Settings
@@ -41,11 +43,12 @@ def headline(title: str, definition: Definition) -> str:
             details.append(_time(definition))
             for word, value in (
                 ("slack", definition.slack),
+                ("ahead", definition.ahead),
                 ("idle after", definition.idle_after),
                 ("keep", definition.keep),
             ):
                 if value:
-                    details.append(f"{word} {spoken(value)}")
+                    details.append(f"{word} {value if isinstance(value, Ahead) else spoken(value)}")
             return f"stream {title}, {', '.join(details)}"
         case DerivedStream():
             return f"stream {title}, derived from {', '.join(definition.select.reads)}" + (
@@ -96,7 +99,10 @@ def listing(what: str, catalog: Catalog, settings: Settings, running: Mapping[st
         case "SINKS":
             return table_of(["sink", "to"], [(s.name, str(s.address)) for s in catalog.all(Sink)])
         case "QUERIES":
-            return table_of(["query", "state", "batches", "rows in", "rows out", "rejected", "text"], _queries(running))
+            return table_of(
+                ["query", "state", "batches", "rows in", "rows out", "rejected", "late", "moved most by", "text"],
+                _queries(running),
+            )
         case "BUCKETS":
             return table_of(["query", "stage", "bucket", "rows", "seconds", "share"], _buckets(running))
         case "AGGREGATES":
@@ -123,6 +129,8 @@ def _queries(running: Mapping[str, RunningQuery]) -> list[tuple[object, ...]]:
             q.counts.rows_in,
             q.counts.rows_out,
             sum(q.counts.rejected.values()),
+            sum(q.counts.late.values()),
+            ", ".join(f"{stream} {moment_text(leap.to)}" for stream, leap in q.counts.leaps.items()) or None,
             " ".join(q.definition.text.split()),
         )
         for q in running.values()

@@ -227,7 +227,8 @@ class PanedAggregate(Operator):
 
     def _end_of_all(self, newest: int) -> int:
         """The end of the last window that any tuple belongs to: where a final punctuation leads."""
-        starts = (self._window.pane_start(pane) for pane in self._store.panes)
+        panes = self._store.panes if self._busy is None else [*self._store.panes, *self._busy.panes.tolist()]
+        starts = (self._window.pane_start(pane) for pane in panes)
         return self._window.end_of_all(max((newest, *starts)))
 
     def _punctuate_group(self, punctuation: Punctuation) -> Iterator[pa.Table]:

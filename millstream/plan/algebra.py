@@ -301,4 +301,5 @@ def _time(stream: Stream) -> str:
     words = f"{stream.time_stamp.value} time stamp"
     if stream.time:
         words += f" {stream.time}"
-    return f"{words}, slack {spoken(stream.slack)}" if stream.slack else words
+    words += f", slack {spoken(stream.slack)}" if stream.slack else ""
+    return words + (f", ahead {stream.ahead}" if stream.ahead else "")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 Group = tuple[tuple[str, Any], ...]
 """Key columns and the values that they have in a group, by name."""
@@ -25,6 +26,26 @@ def group_of(pairs: Iterable[tuple[str, Any]]) -> Group:
     True
     """
     return tuple(sorted(((name, _plain(value)) for name, value in pairs), key=lambda pair: pair[0]))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; dates and times that Python does not know are the numbers that they are.
+
+    >>> _values(pa.chunked_array([pa.array([0, 2**60], pa.timestamp("us"))]))
+    [datetime.datetime(1970, 1, 1, 0, 0), 1152921504606846976]
+    """
+    try:
+        found: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        found = [_value(value) for value in column]
+    return found
+
+
+def _value(value: pa.Scalar) -> Any:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return value.cast(pa.int32() if pt.is_date32(value.type) else pa.int64()).as_py()
 
 
 def _plain(value: Any) -> Any:
@@ -59,7 +80,9 @@ def from_table(table: pa.Table) -> dict[Group, int]:
     {(('a', 1),): 5}
     """
     found: dict[Group, int] = {}
-    for row in table.to_pylist():
+    columns = [_values(column) for column in table.columns]
+    for values in zip(*columns, strict=True):
+        row = dict(zip(table.column_names, values, strict=True))
         group = group_of((name, row[name]) for name in row[NAMED])
         found[group] = max(row[UNTIL], found.get(group, row[UNTIL]))
     return found

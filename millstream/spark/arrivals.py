@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 from typing import cast
 
@@ -11,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from millstream.catalog.ahead import EARLIEST, LATEST, Ahead
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.spark import mark_rows
@@ -18,6 +21,7 @@ from millstream.spark.expressions import spark_text
 from millstream.spark.marks import HIDDEN
 from millstream.spark.names import quoted
 from millstream.spark.rejection import explain_rejections
+from millstream.spark.sinks.text import NESTED_TIME
 
 AGAIN = "millstream.again."
 """The metrics of a stream that a query reads once more: Spark wants a name for them, and nobody asks for it."""
@@ -62,23 +66,28 @@ def metric_name(stream: Stream) -> str:
     return f"millstream.arrivals.{stream.name}"
 
 
-def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0) -> DataFrame:
+def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bound: Ahead | None = None) -> DataFrame:
     """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that.
 
     Punctuation is left out; `marked`, it comes as marks. A query may read a stream `again`, and counts it once.
+    The stage to which tuples go `marked` looks itself how far they run ahead; the `bound` is for the others.
     """
     frame = arrivals.frame
     bad = _bad(arrivals, stream)
-    if bad is not None:
+    far = None if marked or bound is None or bound.waits else _ahead(stream, bound)
+    wrong = [condition for condition in (bad, far) if condition is not None]
+    if wrong:
+        either = reduce(lambda a, b: a | b, wrong)
         # The last metric reads every column, so that Spark parses them all: whether a row is
         # rejected must not depend on which columns a query happens to use.
         empty = reduce(lambda a, b: a & b, (F.col(quoted(c.name)).isNull() for c in stream.arriving))
         frame = frame.observe(
             metric_name(stream) if not again else f"{AGAIN}{stream.name}.{again}",
             F.count(F.lit(1)).alias("rows"),
-            F.count(F.when(bad, 1)).alias("rejected"),
-            F.count(F.when(empty, 1)).alias("empty"),
-        ).filter(~bad)
+            F.count(F.when(either, 1)).alias("rejected"),
+            *([F.count(F.when(far, 1)).alias("beyond")] if far is not None else []),
+            *([F.count(F.when(empty, 1)).alias("empty")] if bad is not None else []),
+        ).filter(~either)
     for item in stream.computed:
         frame = frame.withColumn(item.name, F.expr(spark_text(item.expression)))
     if stream.time_stamp is TimeStamp.INTERNAL:
@@ -92,19 +101,53 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0) -> 
     return frame.select(*[F.col(quoted(c.name)) for c in stream.schema], *hidden)
 
 
-def rejected(arrivals: Arrivals, stream: Stream) -> DataFrame:
-    """The rows that did not parse, each with its text and the reason."""
-    bad = _bad(arrivals, stream)
+def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> DataFrame:
+    """The rows that did not parse, or have time stamps that are out of bounds, each with its text and the reason."""
+    bad, out = _bad(arrivals, stream), _out_of_bounds(stream, bound)
+    wrong = [condition for condition in (bad, None if out is None else out.isNotNull()) if condition is not None]
     columns = [F.col(quoted(c.name)) for c in stream.arriving]
-    frame = arrivals.frame.filter(F.lit(False) if bad is None else bad).select(
-        F.coalesce(F.col(RAW), F.to_json(F.struct(*columns))).alias("raw"),
+    frame = arrivals.frame.filter(reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)).select(
+        F.coalesce(F.col(RAW), F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})).alias("raw"),
         F.col(RAW).isNotNull().alias("garbled"),
+        (F.lit(None).cast("string") if out is None else F.when(~bad, out) if bad is not None else out).alias("known"),
         arrivals.origin.alias("origin"),
     )
     return frame.mapInArrow(
         explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter),
         spark_schema(REJECTED_SCHEMA),
     )
+
+
+def _time(stream: Stream) -> SparkColumn:
+    """The time stamp of a row as it arrives, in microseconds."""
+    made = {item.name: item.expression for item in stream.computed}
+    text = spark_text(made[stream.time]) if stream.time in made else quoted(stream.time or "")
+    return F.unix_micros(F.expr(text))
+
+
+def _ahead(stream: Stream, bound: Ahead) -> SparkColumn:
+    """Whether a row runs too far ahead of the clock, as it was when the batch began.
+
+    What is not ahead of now is not ahead of any batch. The clock of the batch stands in a lambda, which Spark does not
+    compile: the code of a plain comparison would have it in its text, and be compiled anew for each batch.
+    """
+    micros, time_ = (bound.bound or timedelta(0)) // timedelta(microseconds=1), _time(stream)
+    far = F.exists(F.array(time_), lambda moment: moment > F.unix_micros(F.current_timestamp()) + F.lit(micros))
+    return F.coalesce((time_ > F.lit(time.time_ns() // 1000 + micros)) & far, F.lit(False))
+
+
+def _out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
+    """Why the time stamp of a row is out of bounds, NULL if it is not; None if we stamp the rows."""
+    if stream.time_stamp is not TimeStamp.EXTERNAL:
+        return None
+    moment = _time(stream)
+    written = F.concat(
+        F.lit(f"{stream.time}: "), F.replace(F.timestamp_micros(moment).cast("string"), F.lit(" "), F.lit("T"))
+    )
+    far = F.when(~moment.between(EARLIEST, LATEST), F.concat(written, F.lit(" is too far from 1970 for a window")))
+    if bound is None or bound.bound is None or bound.waits:
+        return far
+    return far.when(_ahead(stream, bound), F.concat(written, F.lit(f" is more than {bound} ahead of the clock")))
 
 
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:

@@ -6,6 +6,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.catalog.ahead import EARLIEST, LATEST
 from millstream.plan.algebra import AssignWindows
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
@@ -18,6 +19,7 @@ WID = "__wid"
 def assign_windows(node: AssignWindows, frame: DataFrame) -> DataFrame:
     """The frame with window_start and window_end; the ids are those of `wids()` of the window."""
     time = F.unix_micros(F.col(quoted(node.time)))
+    time = F.when(time.between(EARLIEST, LATEST), time)  # beyond, whole numbers would wrap around
     match node.window:
         case Sliding(range=range_, slide=slide, origin=origin):
             t = time - F.lit(origin)

@@ -103,6 +103,7 @@ class BucketRun:
         version = int(known[0]) if known else 0
         operator, inputs, pending = self._load(version)
         late = [0] * len(self._outlet.feeds)
+        rejected = list(late)
         said: list[Progress] = []
         begun, rows = time.perf_counter(), 0
         for payload in payloads:
@@ -110,6 +111,7 @@ class BucketRun:
             rows += table.num_rows
             if table.num_columns and progress.feed is not None:  # a mark carries nothing but progress
                 late[progress.feed] += operator.process(table, self._outlet.feeds[progress.feed].port)
+            rejected[progress.feed or 0] += progress.rejected
             if progress.busy is not None:
                 operator.stirred(progress.busy)
             said.append(progress)
@@ -123,7 +125,9 @@ class BucketRun:
         final = inputs.is_over(ended)
         work = Work(rows, time.perf_counter() - begun).packed
         promises = self._promises(operator)
-        said_of_it = stage_mark(self._bucket, promises, late, heard, passed, final, operator.waits, work)
+        newest = [w.newest for w in inputs.watermarks]
+        waits = operator.waits
+        said_of_it = stage_mark(self._bucket, promises, late, rejected, heard, passed, newest, final, waits, work)
         mark = pa.table({MARK: pa.array([said_of_it])})
         for portion in _portions([self._given(a) for a in _gathered(answers)], mark):
             yield to_wire(portion, self._outlet.answers)

@@ -18,6 +18,7 @@ from millstream.spark.collector import settle
 from millstream.spark.direct_steps import Step, early
 from millstream.spark.ingress import CHUNK_ROWS, Inlet, chunks, sealed
 from millstream.spark.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
+from millstream.spark.time_limits import Judged, judged
 
 PATH = "path"
 TABLE = "__table"
@@ -55,10 +56,11 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
             paths = batch.column(PATH).to_pylist()
             passed = _Passed()
             for chunk in chunks((b for path in paths for b in read(path, reading.schema)), WORTH_IT):
-                rows = LazyRows.of(chunk)
+                seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
+                rows = LazyRows.of(chunk if seen.good is None else chunk.filter(seen.good))
                 for step in steps:
                     rows = step(rows, tables)
-                passed.add(rows.table(), chunk.num_rows, pc.max(chunk[reading.time]).cast(pa.int64()).as_py())
+                passed.add(rows.table(), chunk.num_rows, seen)
                 if passed.rows >= CHUNK_ROWS:
                     yield passed.packets(inlet, files)
                     passed, files = _Passed(), 0
@@ -73,23 +75,24 @@ class _Passed:
     """The tuples that have passed all steps, and what was read for them."""
 
     def __init__(self) -> None:
-        self.rows = self.read = 0
+        self.rows = self.read = self.rejected = 0
         self._tables: list[pa.Table] = []
         self._newest: int | None = None
 
-    def add(self, rows: pa.Table, read: int, newest: int | None) -> None:
-        """Tuples that passed, how many were read, and the newest time stamp of these."""
+    def add(self, rows: pa.Table, read: int, seen: Judged) -> None:
+        """Tuples that passed, how many were read, and what their time stamps are like."""
         self._tables.append(rows)
         self.rows += rows.num_rows
         self.read += read
-        self._newest = max((t for t in (self._newest, newest) if t is not None), default=None)
+        self.rejected += seen.rejected
+        self._newest = max((t for t in (self._newest, seen.newest) if t is not None), default=None)
 
     def packets(self, inlet: Inlet, files: int) -> pa.RecordBatch:
         """All of them as packets; the first one counts what was read."""
         if not self._tables:
             return _counted(sealed(inlet, None, Progress(feed=inlet.feed)), 0, files)
         rows = pa.concat_tables(self._tables)
-        progress = Progress(self._newest, pc.min(rows[TIME]).as_py(), feed=inlet.feed)
+        progress = Progress(self._newest, pc.min(rows[TIME]).as_py(), feed=inlet.feed, rejected=self.rejected)
         return _counted(sealed(inlet, rows, progress), self.read, files)
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.catalog.ahead import EARLIEST
 from millstream.operators.grouped import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark import marks
 from millstream.spark.collector import settle
 from millstream.spark.control import END, TICK, WAIT, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
+from millstream.spark.time_limits import TimeLimits, judged
 
 CHUNK_ROWS = 500_000
 """How many tuples are reduced at once: enough to be vectorised well, few enough to stay in the caches."""
@@ -31,7 +33,7 @@ class Inlet:
     `promised` names what the promises of the stage before are to be about. `sources` are the columns of the stream
     that key columns are plain copies of: punctuation names groups by them. `feed` is its number among the inputs of the
     stage. `busy` is the column of what is prepared that tells of all tuples where they came to, if all buckets are to
-    know.
+    know. `limits` say which time stamps are good, if they come with the data.
     """
 
     buckets: tuple[int, ...]
@@ -41,6 +43,7 @@ class Inlet:
     sources: Mapping[str, str] = field(default_factory=dict)
     feed: int = 0
     busy: str | None = None
+    limits: TimeLimits | None = None
 
 
 def ingress(inlet: Inlet) -> Arrow:
@@ -49,9 +52,14 @@ def ingress(inlet: Inlet) -> Arrow:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for chunk in chunks(batches):
             rows, said, left_out = marks.part(chunk)
-            ends = pc.min_max(rows[TIME]).as_py()
-            newest = max((t for t in (ends["max"], left_out) if t is not None), default=None)
-            yield sealed(inlet, rows, _progress(inlet, said, ends["min"], newest))
+            seen = judged(inlet.limits, rows[TIME])
+            rows = rows if seen.good is None else rows.filter(seen.good)
+            newest, rejected = seen.newest, seen.rejected
+            if left_out is not None:
+                others = judged(inlet.limits, left_out)
+                newest = max((t for t in (newest, others.newest) if t is not None), default=None)
+                rejected += others.rejected
+            yield sealed(inlet, rows, _progress(inlet, said, Progress(newest, seen.oldest, rejected=rejected)))
         settle()
 
     return run
@@ -59,12 +67,15 @@ def ingress(inlet: Inlet) -> Arrow:
 
 def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress) -> pa.RecordBatch:
     """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress."""
+    told = [progress, *[replace(progress, rejected=0)] * (len(inlet.buckets) - 1)]  # what is counted is so once
     if rows is None:
-        return packets([(b, seal(pa.table({}), progress)) for b in inlet.buckets])
+        return packets([(b, seal(pa.table({}), said)) for b, said in zip(inlet.buckets, told, strict=True)])
     prepared = inlet.prepare(rows) if inlet.prepare else rows
     if inlet.busy is not None and len(inlet.buckets) > 1:
-        progress = replace(progress, busy=pc.unique(prepared[inlet.busy]).drop_null())
-    return packets([(b, seal(p, progress)) for b, p in zip(inlet.buckets, _deal(prepared, inlet), strict=True)])
+        busy = pc.unique(prepared[inlet.busy]).drop_null()
+        told = [replace(said, busy=busy) for said in told]
+    dealt = zip(inlet.buckets, _deal(prepared, inlet), told, strict=True)
+    return packets([(b, seal(part, said)) for b, part, said in dealt])
 
 
 def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) -> Arrow:
@@ -102,9 +113,10 @@ def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
     return [rows.filter(pa.array(place == number)) for number in range(len(inlet.buckets))]
 
 
-def _progress(inlet: Inlet, said: pa.Table | None, oldest: int | None, newest: int | None) -> Progress:
+def _progress(inlet: Inlet, said: pa.Table | None, seen: Progress) -> Progress:
+    """What was seen of the tuples, and what the marks say."""
     if said is None:
-        return Progress(newest, oldest, feed=inlet.feed)
+        return replace(seen, feed=inlet.feed)
     read = marks.read(said)
     promises: list[tuple[int | None, int]] = []
     final: list[int | None] = []
@@ -113,17 +125,28 @@ def _progress(inlet: Inlet, said: pa.Table | None, oldest: int | None, newest: i
             promises.append((origin, mark["promises"][inlet.promised]))
         if mark["final"]:
             final.append(origin)
-    promises += [(None, time) for _, time, columns in read.punctuation if not columns]
-    groups = _group_promises(inlet, said, read)
-    return Progress(newest, oldest, tuple(promises), tuple(final), groups=groups, feed=inlet.feed)
+    good = _credible(inlet, read.punctuation)
+    promises += [(None, time) for _, time, columns in good if not columns]
+    groups = _group_promises(inlet, said, good)
+    rejected = seen.rejected + len(read.punctuation) - len(good)
+    told = replace(seen, promises=tuple(promises), final=tuple(final), groups=groups, feed=inlet.feed)
+    return replace(told, rejected=rejected)
 
 
-def _group_promises(inlet: Inlet, said: pa.Table, read: marks.Marks) -> pa.Table | None:
+def _credible(inlet: Inlet, punctuation: Sequence[marks.Punctuated]) -> list[marks.Punctuated]:
+    """The punctuation that is not further ahead than tuples may be: it moves time as they do."""
+    if inlet.limits is None or not punctuation:
+        return list(punctuation)
+    until = inlet.limits.until()
+    return [said for said in punctuation if EARLIEST <= said[1] <= until]
+
+
+def _group_promises(inlet: Inlet, said: pa.Table, punctuation: Sequence[marks.Punctuated]) -> pa.Table | None:
     """The promises to groups that the keys can tell apart; others cannot be used."""
     by_source = {source: key for key, source in inlet.sources.items()}
     usable = [
         (row, time, [by_source[c] for c in columns])
-        for row, time, columns in read.punctuation
+        for row, time, columns in punctuation
         if columns and all(c in by_source for c in columns)
     ]
     if not usable:

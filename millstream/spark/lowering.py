@@ -42,6 +42,7 @@ from millstream.spark.names import quoted
 from millstream.spark.sinks.split import SHARE
 from millstream.spark.sources import open_stream, open_table
 from millstream.spark.staging import AS_THEY_ARE, Given
+from millstream.spark.time_limits import bound_of
 from millstream.spark.unnest import nested
 from millstream.spark.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
 
@@ -60,12 +61,13 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
-    return arrivals.tuples(open_stream(host, node.stream), node.stream, marked, node.again)
+    source = open_stream(host, node.stream)
+    return arrivals.tuples(source, node.stream, marked, node.again, bound_of(node.stream, host))
 
 
 @lower.register
 def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame:
-    return arrivals.rejected(open_stream(host, node.stream), node.stream)
+    return arrivals.rejected(open_stream(host, node.stream), node.stream, bound_of(node.stream, host))
 
 
 @lower.register

@@ -4,9 +4,10 @@ A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OU
 not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
-- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "heard": [bool], "passed": [us],
-  "final": bool, "waits": us, "work": {bucket: n}}`: late tuples are counted for each input of the stage, "heard" are
-  the inputs that have brought tuples, "passed" is how far they have come, "waits" the time that must come before more
+- a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "rejected": [n], "heard": [bool],
+  "passed": [us], "newest": [us], "final": bool, "waits": us, "work": {bucket: n}}`: late tuples and those whose time
+  stamps are out of bounds are counted for each input of the stage, "heard" are the inputs that have brought tuples,
+  "passed" is how far they have come and "newest" their newest time stamp, "waits" the time that must come before more
   is answered, and "work" what the bucket has done, packed into one number.
 """
 
@@ -30,37 +31,44 @@ LEFT_OUT = "__left_out"
 HIDDEN = (MARK, AT, LEFT_OUT)
 
 
+Punctuated = tuple[int, int, tuple[str, ...]]
+"""Punctuation in the data: its row, its time, and the columns that are not NULL."""
+
+
 @dataclass(frozen=True)
 class Marks:
     """What the marks among some rows say."""
 
     origins: tuple[tuple[int, Mapping[str, Any]], ...] = ()
-    punctuation: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
-    """For each: the row, the time and the columns that are not NULL."""
+    punctuation: tuple[Punctuated, ...] = ()
 
 
 def stage_mark(
     origin: int,
     promises: Mapping[str, int],
     late: Sequence[int],
+    rejected: Sequence[int],
     heard: Sequence[bool],
     passed: Sequence[int | None],
+    newest: Sequence[int | None],
     final: bool,
     waits: int | None,
     work: int,
 ) -> str:
     """The mark of a bucket of a stage, about a batch."""
-    feeds = {"late": list(late), "heard": [int(h) for h in heard], "passed": list(passed)}
-    said = {"origin": origin, "promises": dict(promises), **feeds, "final": final, "waits": waits}
+    counted = {"late": list(late), "rejected": list(rejected)}
+    feeds = {"heard": [int(h) for h in heard], "passed": list(passed), "newest": list(newest)}
+    said = {"origin": origin, "promises": dict(promises), **counted, **feeds, "final": final, "waits": waits}
     return json.dumps({**said, "work": {origin: work}})
 
 
-def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:
-    """The tuples, the marks if there are any, and the newest time stamp of the tuples that were left out."""
-    newest, said = None, None
+def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, pa.ChunkedArray | None]:
+    """The tuples, the marks if there are any, and the time stamps of the tuples that were left out, if any were."""
+    left_out, said = None, None
     if LEFT_OUT in rows.column_names:
-        newest = pc.max(rows[LEFT_OUT]).as_py()
-        rows = rows.filter(pc.is_null(rows[LEFT_OUT])) if newest is not None else rows
+        if rows[LEFT_OUT].null_count < rows.num_rows:
+            left_out = rows[LEFT_OUT]
+            rows = rows.filter(pc.is_null(left_out))
         rows = rows.drop_columns([LEFT_OUT])
     if MARK in rows.column_names:
         is_mark = pc.is_valid(rows[MARK])
@@ -68,7 +76,7 @@ def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, int | None]:
             said = rows.filter(is_mark)
             rows = rows.filter(pc.invert(is_mark))
         rows = rows.drop_columns([MARK])
-    return rows, said, newest
+    return rows, said, left_out
 
 
 def read(marks: pa.Table) -> Marks:

@@ -29,6 +29,7 @@ class Progress:
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
     origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, see
     progress/group_table.py; `None` if there are none. `busy` are the places that the inlet says tuples came to.
+    `rejected` is how many tuples were out of bounds.
     """
 
     newest: int | None = None
@@ -39,11 +40,13 @@ class Progress:
     groups: pa.Table | None = None
     feed: int | None = 0
     busy: pa.Array | None = None
+    rejected: int = 0
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
     """Data and progress as the payload of a packet."""
-    said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks, progress.feed]
+    counts = [progress.feed, progress.rejected]
+    said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks, *counts]
     meta = {META: json.dumps(said).encode()}
     if progress.groups is not None:
         meta[GROUPS] = to_bytes(progress.groups)
@@ -55,7 +58,7 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
 def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     """What a payload holds."""
     table = from_bytes(payload)
-    newest, oldest, promises, final, ticks, feed = json.loads(table.schema.metadata[META])
+    newest, oldest, promises, final, ticks, feed, rejected = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
     busy = table.schema.metadata.get(BUSY)
     return table.replace_schema_metadata(None), Progress(
@@ -67,6 +70,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
         None if groups is None else from_bytes(groups),
         feed,
         None if busy is None else pa.array(np.frombuffer(busy, dtype=np.int64)),
+        rejected,
     )
 
 

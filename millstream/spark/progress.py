@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import (
@@ -22,8 +22,8 @@ from millstream.spark.bucket_work import Work
 
 ARRIVALS = "millstream.arrivals."
 STAGE = "millstream.stage."
-"""What the marks of a stage say: WAITS; WORK and the bucket; for each input LATE, HEARD and PASSED, its number, and its
-stream or stage."""
+"""What the marks of a stage say: WAITS; WORK and the bucket; for each input LATE, REJECTED, HEARD, PASSED and NEWEST,
+its number, and its stream or stage."""
 
 READ = "millstream.read."
 """What a stage has read by itself: Spark, which counts files there, is told the rows."""
@@ -32,16 +32,27 @@ WAITS = "waits"
 LATE = "late."
 HEARD = "heard."
 PASSED = "passed."
+REJECTED = "rejected."
+NEWEST = "newest."
 WORK = "work."
+
+
+class Leap(NamedTuple):
+    """A time stamp that moved a stream, and by how many microseconds; None for the first batch."""
+
+    to: int
+    by: int | None
 
 
 @dataclass
 class Counts:
     """The totals of one query since it was started, and whether Spark has said its last word on it.
 
-    `waits` is, for each stage, the event time that must come before it answers more. `heard` is the clock when a stream
-    last brought tuples, `passed` how far the inputs of each stage have come, `waiting_since` the clock when a stage
-    began to wait for what it waits for, and `work` what each bucket of a stage has done.
+    `beyond` are those of the rejected rows whose time stamps were out of bounds. `waits` is, for each stage, the event
+    time that must come before it answers more. `heard` is the clock when a stream last brought tuples, `passed` how far
+    the inputs of each stage have come, `waiting_since` the clock when a stage began to wait for what it waits for, and
+    `work` what each bucket of a stage has done. `newest` is the newest time stamp of each stream, and `leaps` by how
+    much one has moved its time most in a batch after the first, and to where.
     """
 
     batches: int = 0
@@ -49,10 +60,13 @@ class Counts:
     rows_in: int = 0
     rows_out: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    beyond: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
     waits: dict[str, int | None] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
+    newest: dict[str, int] = field(default_factory=dict)
+    leaps: dict[str, Leap] = field(default_factory=dict)
     passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
     work: dict[str, dict[int, Work]] = field(default_factory=dict)
@@ -78,7 +92,7 @@ class Counts:
             for name, row in metrics.items():
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
-                    self.rejected[stream] = self.rejected.get(stream, 0) + int(row["rejected"])
+                    self._add_rejected(stream, int(row["rejected"]), int(row.asDict().get("beyond") or 0))
                 elif name.startswith(READ):
                     self.rows_in += int(row["rows"] or 0) - int(row["files"] or 0)
                 elif name.startswith(STAGE):
@@ -95,12 +109,31 @@ class Counts:
             elif name.startswith(LATE):
                 stream = name.removeprefix(LATE).partition(".")[2]
                 self.late[stream] = self.late.get(stream, 0) + int(value or 0)
+            elif name.startswith(REJECTED):
+                stream = name.removeprefix(REJECTED).partition(".")[2]
+                self._add_rejected(stream, int(value or 0), int(value or 0))
+            elif name.startswith(NEWEST):
+                if value is not None:
+                    self._add_newest(name.removeprefix(NEWEST).partition(".")[2], int(value))
             elif name.startswith(WORK):
                 done = self.work.setdefault(stage, {})
                 bucket = int(name.removeprefix(WORK))
                 done[bucket] = done.get(bucket, Work()) + Work.unpacked(int(value or 0))
             elif value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
+
+    def _add_rejected(self, stream: str, count: int, beyond: int) -> None:
+        self.rejected[stream] = self.rejected.get(stream, 0) + count
+        self.beyond[stream] = self.beyond.get(stream, 0) + beyond
+
+    def _add_newest(self, stream: str, time_: int) -> None:
+        before = self.newest.get(stream)
+        if before is None or time_ > before:
+            self.newest[stream] = time_
+            leap = Leap(time_, None if before is None else time_ - before)
+            known = self.leaps.get(stream)
+            if known is None or known.by is None or (leap.by is not None and leap.by >= known.by):
+                self.leaps[stream] = leap
 
     def _add_waits(self, stage: str, time_: int | None) -> None:
         self.waits[stage] = time_

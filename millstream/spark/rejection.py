@@ -20,7 +20,7 @@ _WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 def explain_rejections(
     schema: Schema, text_format: str | None, delimiter: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for mapInArrow from (raw, garbled, origin) to (raw, reason, origin)."""
+    """A function for mapInArrow from (raw, garbled, known, origin) to (raw, reason, origin); known reasons stay."""
     # Types travel to the workers by name: sqlglot's trees are heavier than what is needed there.
     columns = [(c.name, type_name(c.type), c.nullable) for c in schema]
 
@@ -28,9 +28,10 @@ def explain_rejections(
         for batch in batches:
             raw = batch.column("raw").to_pylist()
             garbled = batch.column("garbled").to_pylist()
+            known = batch.column("known").to_pylist()
             reasons = [
-                reason(text or "", columns, text_format if torn else "json", delimiter)
-                for text, torn in zip(raw, garbled, strict=True)
+                told or reason(text or "", columns, text_format if torn else "json", delimiter)
+                for text, torn, told in zip(raw, garbled, known, strict=True)
             ]
             yield pa.RecordBatch.from_pydict(
                 {
@@ -103,12 +104,17 @@ def _fits_text(type_: str, text: str) -> bool:
         if type_ == "BOOLEAN":
             return text.lower() in {"true", "false"}
         if type_ == "DATE":
-            date.fromisoformat(text[:10])
+            date.fromisoformat(_near(text)[:10])
         elif type_.startswith("TIMESTAMP"):
-            datetime.fromisoformat(text)
+            datetime.fromisoformat(_near(text))
     except (ValueError, InvalidOperation):
         return False
     return True
+
+
+def _near(text: str) -> str:
+    """A time with a year that Python knows, for Spark knows more: +10000-01-01, -0044-03-15."""
+    return re.sub(r"^(?:[+-]\d{4,6}|0000)-", "2000-", text)
 
 
 def _fits_json(type_: str, value: object) -> bool:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_sql
+from millstream.catalog.definitions import TimeStamp
 from millstream.language.predicates import Predicate, predicate
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
@@ -38,8 +39,9 @@ from millstream.spark.map_arrow import map_in_arrow
 from millstream.spark.marks import LEFT_OUT, MARK
 from millstream.spark.names import quoted
 from millstream.spark.packets import PACKET_SCHEMA
-from millstream.spark.progress import HEARD, LATE, PASSED, STAGE, WAITS, WORK
+from millstream.spark.progress import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
 from millstream.spark.stage import Stage
+from millstream.spark.time_limits import TimeLimits, limits_of
 from millstream.spark.unnest import Nested
 from millstream.spark.wire import from_wire, wire_schema
 from millstream.windows.rows import Rows
@@ -107,7 +109,8 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
 
 def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
     """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
-    packets = [_packets(replace(f.inlet, feed=n), f, work.number, host) for n, f in enumerate(inflows)]
+    inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
+    packets = [_packets(inlet, f, work.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
     if any(not flow.origin.origins for flow in inflows):
         spoken = control_marks(bucket_ids(host), _streams(inflows))
         packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
@@ -121,6 +124,16 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     frame = _observed(frame, inflows, work, bucket_ids(host))
     rows = from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
     return rows if left is None else mark_rows.filtered(rows, F.expr(spark_text(left)))
+
+
+def _limits(part: Node, host: Host) -> TimeLimits | None:
+    """Which time stamps of an input are good: those of answers have been judged, and ours need not be."""
+    match feeder(part):
+        case Scan(stream=stream):
+            return limits_of(stream, host)
+        case found if isinstance(found, STAGES):
+            return None
+    return TimeLimits(of_stream=False)
 
 
 def _checked(work: Work) -> tuple[Predicate | None, exp.Expression | None]:
@@ -189,4 +202,7 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: 
         metrics.append(said("max", f"heard[{number}]", f"{HEARD}{number}.{stream}"))
         if not scans[0].again:  # late tuples of a stream that is read twice are counted once
             metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}"))
+            if scans[0].stream.time_stamp is TimeStamp.EXTERNAL:
+                metrics.append(said("sum", f"rejected[{number}]", f"{REJECTED}{number}.{stream}"))
+                metrics.append(said("max", f"newest[{number}]", f"{NEWEST}{number}.{stream}"))
     return frame.observe(f"{STAGE}{work.number}", *metrics)

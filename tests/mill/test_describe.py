@@ -1,0 +1,30 @@
+"""DESCRIBE and EXPLAIN say how far a stream may run ahead, as it was declared."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.catalog.catalog import Catalog
+from millstream.language.bind import Define, bind
+from millstream.language.parser import parse
+from millstream.mill.describe import headline
+from millstream.plan.algebra import Scan
+
+
+@pytest.mark.parametrize(
+    ("clause", "told"),
+    [
+        ("", ""),
+        ("AHEAD 90 MINUTES", ", ahead 90 minutes"),
+        ("AHEAD 90 MINUTES REJECT", ", ahead 90 minutes"),
+        ("AHEAD INTERVAL '1' DAY WAIT", ", ahead 1 day wait"),
+        ("AHEAD UNBOUNDED", ", ahead unbounded"),
+    ],
+)
+def test_what_was_declared_is_told(clause: str, told: str) -> None:
+    text = f"CREATE STREAM s (ts TIMESTAMP) ORDER BY ts SLACK 1 SECOND {clause} SOURCE 'csv:s'"
+    bound = bind(parse(text)[0], Catalog())
+    assert isinstance(bound, Define)
+    stream = bound.definition
+    assert headline("s", stream) == f"stream s, from csv:s, external time stamp ts, slack 1 second{told}"
+    assert Scan(stream).label().endswith(f"slack 1 second{told})")  # type: ignore[arg-type]
