@@ -3,9 +3,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 JAVA   := scripts/java
+# How many processes share the tests; each that comes to a test with Spark starts one of its own.
+TESTERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast lint format bench bench-flink shell clean
+.PHONY: help setup demo test test-fast thorough lint format bench bench-flink shell clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,10 +26,13 @@ demo: setup  ## two minutes of a soccer match, four queries over its sensors, an
 	@$(BIN)/millstream demo
 
 test: setup  ## all tests
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
-test-fast: setup  ## the tests that need no Spark, under a minute
-	@$(BIN)/pytest -m 'not spark'
+test-fast: setup  ## the tests that need no Spark and are quick, under a minute
+	@$(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not spark and not slow'
+
+thorough: setup  ## the property tests with all their cases, and the long fuzz runs: about an hour
+	@MILLSTREAM_THOROUGH=1 MILLSTREAM_FUZZ=10000 $(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not spark'
 
 lint: setup  ## ruff, strict mypy, layer order
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

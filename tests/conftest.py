@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from millstream.mill import Mill, connect
+from tests.drawing import drawn
+from tests.in_memory import release, use_memory
 
 # For every JVM of the run, also of programs that tests start: with few rows and many new queries, most of the time of
 # a JVM would go into compiling at the highest level what is hardly run again.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+
+settings.register_profile("each run", drawn(100))
+settings.load_profile("each run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the first test; the processes that share a run inherit what the first one has set."""
+    if not hasattr(config, "workerinput") and (folder := use_memory()):
+        config.add_cleanup(lambda: release(folder))
 
 
 @pytest.fixture(scope="session")

@@ -98,9 +98,10 @@ def _filter(node: Filter, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _project(node: Project, host: Host, marked: bool = False) -> DataFrame:
-    columns = [F.expr(spark_text(i.expression)).alias(i.name) for i in node.items]
+    # As text: each function of a column would be several calls to the JVM.
+    columns = [f"{spark_text(i.expression)} AS {quoted(i.name)}" for i in node.items]
     frame = lower(node.below, host, marked)
-    return frame.select(*columns, *[c for c in HIDDEN if c in frame.columns])
+    return frame.selectExpr(*columns, *[quoted(c) for c in HIDDEN if c in frame.columns])
 
 
 @lower.register

@@ -49,6 +49,8 @@ SETTINGS = (
     Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "100000",
             "operators are vectorised: ten thousand rows at a time would leave half of the speed"),
     Setting("spark.sql.streaming.numRecentProgressUpdates", "10", "progress is counted as it comes, not kept"),
+    Setting("spark.python.sql.dataFrameDebugging.enabled", "false",
+            "each function of a column would ask the JVM five times where it was called: a sixth of a query's start"),
     Setting("spark.sql.execution.arrow.pyspark.enabled", "true", "rows cross to Python as Arrow, never one by one"),
     Setting("spark.sql.execution.pythonUDF.arrow.enabled", "true", "the same for functions"),
     Setting("spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs", "false", "sinks publish files themselves"),

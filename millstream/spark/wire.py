@@ -12,9 +12,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.types as pt
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -47,7 +45,7 @@ def to_wire(rows: pa.Table, schema: pa.Schema) -> pd.DataFrame:
 
 def from_wire(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     """The columns as they were."""
-    return frame.select(*[_restored(field) for field in schema])
+    return frame.selectExpr(*[_restored(field) for field in schema])
 
 
 def _series(rows: pa.Table, field: pa.Field) -> pd.Series:
@@ -70,9 +68,9 @@ def _crosses(type_: pa.DataType) -> bool:
     return not (pt.is_nested(type_) or pt.is_timestamp(type_))
 
 
-def _restored(field: pa.Field) -> SparkColumn:
+def _restored(field: pa.Field) -> str:
     name = quoted(field.name)
     if not pt.is_timestamp(field.type):
-        return F.col(name)
+        return name
     moment = f"timestamp_micros({name})"
-    return F.expr(f"{moment if field.type.tz else f'CAST({moment} AS TIMESTAMP_NTZ)'} AS {name}")
+    return f"{moment if field.type.tz else f'CAST({moment} AS TIMESTAMP_NTZ)'} AS {name}"

@@ -14,11 +14,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate, State, put, take
 from millstream.aggregates.registry import ALIASES, BUILT_IN, find, names
+from tests.drawing import drawn
 
 GROUPS = 3
 KINDS = (
@@ -129,7 +130,7 @@ def same(left: Any, right: Any, slack: float = 1e-9) -> bool:
 
 
 every_aggregate = pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-quick = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+quick = drawn(12)
 
 
 def test_the_registry_knows_every_aggregate() -> None:
@@ -192,7 +193,7 @@ def test_split_and_merge_equals_whole_in_any_order(cls: type[Aggregate], data: s
 def test_split_and_merge_for_every_type(cls: type[Aggregate]) -> None:
     for kinds in bindings(cls):
 
-        @settings(quick, max_examples=3)
+        @drawn(3)
         @given(case=tuples(cls, kinds), cut=st.integers(0, 12))
         def law(case: Tuples, cut: int) -> None:
             indices = range(len(case.groups))

@@ -47,6 +47,7 @@ def test_no_suitable_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
         flink_env.ensure(lambda _: None)
 
 
+@pytest.mark.slow
 def test_a_failed_install_tells_why_and_leaves_no_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = "import sys; print('the index is closed'); sys.exit(1)"
     real = subprocess.run

@@ -22,6 +22,7 @@ def found() -> dict[str, list[Kept]]:
     return {query: [kept for kept in every if kept.query == query] for query in oop.QUERIES}
 
 
+@pytest.mark.slow
 def test_every_query_at_every_skew(found: dict[str, list[Kept]]) -> None:
     for kepts in found.values():
         assert [kept.skew for kept in kepts] == list(SKEWS)

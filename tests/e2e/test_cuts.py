@@ -6,10 +6,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.mill import connect
+from tests.drawing import drawn
 from tests.e2e.oracle import COLUMNS, ESL_COLUMNS, csv_rows, duckdb_rows, sample, write_csv
 
 pytestmark = pytest.mark.spark
@@ -23,7 +24,7 @@ TYPES = ["INTEGER", "VARCHAR", "DOUBLE"]
 ROWS = sample(60, seed=11)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn(5)
 @given(data=st.data(), files=st.integers(1, 5), per_batch=st.integers(1, 3))
 def test_any_cut_gives_the_same_rows(spark: object, data: st.DataObject, files: int, per_batch: int) -> None:
     rows = data.draw(st.permutations(ROWS))

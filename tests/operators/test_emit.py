@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
@@ -22,6 +22,7 @@ from millstream.windows.emit import Emit, Pace
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
 from millstream.windows.sliding import Sliding
+from tests.drawing import drawn
 from tests.operators.harness import (
     COUNT,
     KEYS,
@@ -50,7 +51,7 @@ WINDOWS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@drawn(150)
 @given(data=st.data(), window=WINDOWS, every=st.integers(1, 20), rows=numbers())
 def test_partials_by_event_time_equal_the_oracle(
     data: st.DataObject, window: Paned, every: int, rows: pa.Table
@@ -60,7 +61,7 @@ def test_partials_by_event_time_equal_the_oracle(
     assert_partials(run, job, rows)
 
 
-@settings(deadline=None, max_examples=120)
+@drawn(120)
 @given(
     data=st.data(),
     window=WINDOWS,
@@ -76,7 +77,7 @@ def test_finals_are_those_of_a_job_without_emit(data: st.DataObject, window: Pan
             assert number < last[(start, end, "final", *keys)], "a window was answered after its final"
 
 
-@settings(deadline=None, max_examples=120)
+@drawn(120)
 @given(
     data=st.data(),
     window=WINDOWS,

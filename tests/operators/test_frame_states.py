@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate, State, take
@@ -18,9 +18,10 @@ from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.frame_states import frame_answers, frame_states
 from millstream.operators.totals import Totals
 from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
+from tests.drawing import drawn
 
 every_aggregate = pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-quick = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+quick = drawn(10)
 
 
 def argument_values(cls: type[Aggregate], kinds: tuple[pa.DataType, ...]) -> list[st.SearchStrategy[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
@@ -15,6 +15,7 @@ from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.landmark import Landmark
 from millstream.windows.sliding import Sliding
+from tests.drawing import drawn
 from tests.operators.harness import (
     KEYS,
     NUMBERS,
@@ -37,7 +38,7 @@ WINDOWS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@drawn(100)
 @given(data=st.data(), window=WINDOWS, emits=st.booleans())
 def test_equals_the_oracle(data: st.DataObject, window: Sliding | Cumulate | Landmark, emits: bool) -> None:
     rows = data.draw(numbers())

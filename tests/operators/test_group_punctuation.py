@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
@@ -24,6 +24,7 @@ from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
 from millstream.windows.sliding import Sliding
 from millstream.windows.tuples import Tuple
+from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Answers, assert_same, finals, numbers, read, table
 
 TWO_KEYS = (("k", pa.string()), ("k1", pa.string()))
@@ -39,7 +40,7 @@ PROMISES = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@drawn(150)
 @given(
     rows=numbers(keys=2),
     window=WINDOWS,
@@ -200,7 +201,7 @@ SAID = st.tuples(st.lists(PROMISES, max_size=2), st.none() | st.integers(-45, 70
 """What an input says in a batch: promises to groups, and perhaps one for all of it."""
 
 
-@settings(deadline=None, max_examples=150)
+@drawn(150)
 @given(
     sides=SIDES,
     window=WINDOWS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -15,12 +15,13 @@ from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.landmark import Landmark
+from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, read, table, tuples_for
 
 LANDMARK = st.builds(Landmark, st.integers(1, 17), st.integers(-3, 3))
 
 
-@settings(deadline=None, max_examples=80)
+@drawn(80)
 @given(data=st.data(), window=LANDMARK)
 def test_equals_the_oracle(data: st.DataObject, window: Landmark) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
@@ -30,7 +31,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Landmark) -> None:
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+@drawn(12)
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))

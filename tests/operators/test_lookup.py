@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from millstream.language.predicates import predicate
 from millstream.operators.lazy_rows import LazyRows
 from millstream.operators.lookup import looked_up
 from millstream.windows.join_kind import JoinKind
+from tests.drawing import drawn
 
 KINDS = [JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI]
 OURS = pa.schema([("i", pa.int64()), ("s", pa.string()), ("low", pa.int64()), ("at", pa.int64())])
@@ -67,7 +68,7 @@ cuts_of = st.lists(st.integers(0, 12), max_size=2)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=120)
+@drawn(120)
 @given(
     ours=rows_of,
     theirs=rows_of,

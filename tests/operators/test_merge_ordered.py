@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_late_tuples_and_those_without_a_time_are_counted(data: st.DataObject) -
     check(rows, data.draw(disorders(len(rows))))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_several_streams_become_one_as_if_sorted_at_once(data: st.DataObject) -> None:
     """The low-watermark is the least of those of its inputs, each of which is in order already."""

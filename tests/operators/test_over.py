@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -28,12 +28,13 @@ from millstream.spark.packets import scatter
 from millstream.windows.over import OverRange, OverRows
 from millstream.windows.tuples import Tuple
 from tests.aggregates.test_laws import bindings, same
+from tests.drawing import drawn
 from tests.operators.test_frame_states import argument_values, every_aggregate, whole
 
 SLACK = 5
 PRECEDING = st.none() | st.integers(0, 9)
-few = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-some = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+few = drawn(6)
+some = drawn(40)
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def duck() -> duckdb.DuckDBPyConnection:
     return duckdb.connect()
 
 
-@settings(some, max_examples=25)
+@drawn(25)
 @given(data=st.data(), preceding=PRECEDING, batches=st.integers(1, 5))
 @pytest.mark.parametrize("name", ["sum", "max", "count", "median"])
 def test_equals_duckdb(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators import pane_store
@@ -14,12 +14,13 @@ from millstream.operators.paned_aggregate import PanedAggregate
 from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tumbling import tumbling
+from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, read, table
 
 JOB = Grouped(KEYS, NUMBERS[:1], tumbling(1_000_000))
 
 
-@settings(deadline=None, max_examples=80)
+@drawn(80)
 @given(data=st.data(), length=st.integers(5, 60))
 def test_equals_the_oracle_however_small_the_parts(data: st.DataObject, length: int) -> None:
     with mock.patch.object(pane_store, "SMALL", 0):

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -22,6 +22,7 @@ from millstream.windows.emit import Emit, Pace
 from millstream.windows.panes import Paned
 from millstream.windows.session import Session
 from millstream.windows.sliding import Sliding
+from tests.drawing import drawn
 from tests.operators.harness import (
     KEYS,
     NUMBERS,
@@ -41,7 +42,7 @@ SLIDING = st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), st.integers
 CUMULATE = st.builds(lambda step, steps, origin: Cumulate(step, step * steps, origin), *[st.integers(1, 5)] * 3)
 
 
-@settings(deadline=None, max_examples=120)
+@drawn(120)
 @given(data=st.data(), window=SLIDING | CUMULATE)
 def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
@@ -50,7 +51,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
         assert not [n for n in store.blobs if n.startswith("pane")], "panes outlive their windows"
 
 
-@settings(deadline=None, max_examples=60)
+@drawn(60)
 @given(
     data=st.data(),
     window=SLIDING | CUMULATE,
@@ -65,7 +66,7 @@ def test_keys_can_be_numbered_anew_at_any_time(
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@drawn(15)
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))

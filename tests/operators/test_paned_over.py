@@ -32,6 +32,8 @@ from tests.operators.by_hand import ALGEBRAIC, BASE, HIGHEST, TOP, TOTAL, WINDOW
 from tests.operators.test_over import Stream, kept, named, some
 from tests.operators.test_stepped_over import KEYS, over, rows_of
 
+pytestmark = pytest.mark.slow
+
 ALL = """
 CREATE ALGEBRAIC AGGREGATE everything (x BIGINT) : BIGINT {
   TABLE seen (v BIGINT);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -15,13 +15,14 @@ from millstream.operators.session_windows import SessionWindows
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.session import Session
 from millstream.windows.sliding import Sliding
+from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, read, table, tuples_for, whole
 
 SESSION = st.builds(Session, st.integers(1, 12))
 TWO_KEYS = (("k", pa.string()), ("k1", pa.string()))
 
 
-@settings(deadline=None, max_examples=100)
+@drawn(100)
 @given(data=st.data(), window=SESSION, partition=st.integers(0, 2))
 def test_equals_the_oracle(data: st.DataObject, window: Session, partition: int) -> None:
     job = Grouped(TWO_KEYS, NUMBERS, window, partition)
@@ -31,7 +32,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Session, partition: int)
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-@settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+@drawn(12)
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
@@ -18,6 +18,7 @@ from millstream.operators.partials import partial_states
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.sliding import Sliding
+from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, table, tuples_for
 
 APART = st.builds(
@@ -29,7 +30,7 @@ APART = st.builds(
 """Tumbling windows, and some with gaps between them."""
 
 
-@settings(deadline=None, max_examples=100)
+@drawn(100)
 @given(
     data=st.data(),
     window=APART,
@@ -46,7 +47,7 @@ def test_equals_the_oracle(
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@drawn(15)
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))

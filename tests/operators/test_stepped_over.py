@@ -32,6 +32,8 @@ from tests.aggregates.user.paper import ALARM
 from tests.operators.by_hand import ALGEBRAIC, BASE, MEAN, WINDOW, WINDOW_MEAN, Known, declared, user_streams
 from tests.operators.test_over import PRECEDING, kept, some, some_rows
 
+pytestmark = pytest.mark.slow
+
 Window = OverRange | OverRows
 KEYS = (("k", pa.string()),)
 

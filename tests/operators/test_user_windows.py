@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.aggregates.user.sql_aggregate import SqlAggregate, Versions
@@ -22,6 +22,7 @@ from millstream.progress.punctuation import Punctuation
 from millstream.windows import Cumulate, Landmark, Rows, Session, SlideByTuple, Sliding
 from tests.aggregates.test_laws import same
 from tests.aggregates.user.making import compiled
+from tests.drawing import drawn
 from tests.operators import test_row_windows, test_slide_by_tuple
 from tests.operators.by_hand import (
     ALGEBRAIC,
@@ -50,7 +51,7 @@ from tests.operators.harness import (
 
 every = pytest.mark.parametrize("known", [*EVERY, *ONLINE], ids=lambda known: known.name)
 algebraic = pytest.mark.parametrize("known", ALGEBRAIC, ids=lambda known: known.name)
-few = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
+few = drawn(10)
 
 PANED = {
     "sliding": st.builds(Sliding, st.integers(1, 20), st.integers(1, 9), st.integers(-3, 3)),
@@ -126,7 +127,7 @@ def test_slide_by_tuple_windows(known: Known, data: st.DataObject, window: Slide
 
 
 @algebraic
-@settings(few, max_examples=40)
+@drawn(40)
 @given(data=st.data())
 def test_parts_combine_into_the_whole(known: Known, data: st.DataObject) -> None:
     """However tuples are cut into parts, and in whatever order these are merged, packed or not."""

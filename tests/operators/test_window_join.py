@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators import join_keys, join_probe, join_slice, join_state, window_join
@@ -28,8 +28,9 @@ from millstream.operators.window_join import WindowJoin
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.packets import scatter
 from millstream.windows.reach import Band, Reach, SameTumble
+from tests.drawing import drawn
 
-some = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+some = drawn(40)
 every_kind = pytest.mark.parametrize("kind", JoinKind, ids=lambda kind: kind.value)
 
 LEFT = pa.schema({"lid": pa.int64(), "lt": pa.int64(), "lv": pa.int64()})
@@ -352,7 +353,7 @@ def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
 
 
 @every_kind
-@settings(some, max_examples=100)
+@drawn(100)
 @given(data=st.data(), reach=REACHES, keys=KEYS, residual=st.sampled_from([None, less]))
 def test_equals_nested_loops(kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, residual: Any) -> None:
     job = Joining(kind, reach, len(keys), LEFT, RIGHT, residual, PROMISED, tuple(k[0] for k in keys))
@@ -361,7 +362,7 @@ def test_equals_nested_loops(kind: JoinKind, data: st.DataObject, reach: Reach, 
 
 
 @every_kind
-@settings(some, max_examples=40)
+@drawn(40)
 @given(data=st.data(), reach=REACHES, keys=KEYS.filter(len), restarts=st.booleans())
 def test_promises_that_are_kept_change_nothing_but_when(
     kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, restarts: bool

@@ -7,13 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.progress.group_meld import GroupMeld
 from millstream.progress.group_table import Group, from_table, group_of, to_table
 from millstream.progress.low_watermark import LowWatermark
 from millstream.progress.meld import Meld
+from tests.drawing import drawn
 
 TYPES = {"k": pa.float64(), "n": pa.string()}
 VALUES = {"k": [1.0, float("nan")], "n": ["x", "y", None]}
@@ -39,7 +40,7 @@ def marks_of(parts: list[LowWatermark]) -> list[int]:
     return [NEVER if part.time is None else part.time for part in parts]
 
 
-@settings(deadline=None, max_examples=300)
+@drawn(300)
 @given(batches=st.lists(st.tuples(PROMISES, MARKS), min_size=1, max_size=8), restarts=st.booleans())
 def test_equals_the_definition(batches: list[tuple[Any, Any]], restarts: bool) -> None:
     def fresh() -> list[LowWatermark]:

@@ -26,6 +26,8 @@ from millstream.soccer.sensors import BALLS, PLAYERS, SENSORS, WORN, sensor_tabl
 from millstream.soccer.truth import play_table, running_table, stretches
 from millstream.soccer.write import match, write_match
 
+pytestmark = pytest.mark.slow
+
 SEED = 13
 HIT = 55e6
 SECOND = PICOS * MICROS

@@ -9,12 +9,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import RunError
 from millstream.spark import landing_log
 from millstream.spark.landing_log import LogWriter, begin, end, line_end, read, trim
+from tests.drawing import drawn
 
 blocks = st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"") + b"\n"), min_size=1, max_size=4).map(
     b"".join
@@ -26,7 +27,7 @@ def everything(directory: Path) -> bytes:
     return b"".join(read(directory, begin(directory), end(directory)))
 
 
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(steps, st.integers(1, 120), st.integers(1, 50), st.data())
 def test_any_appends_give_back_the_same_bytes(steps, segment_bytes, chunk_bytes, data) -> None:
     with tempfile.TemporaryDirectory() as directory:

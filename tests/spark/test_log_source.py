@@ -5,7 +5,7 @@ import tempfile
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes
@@ -15,6 +15,7 @@ from millstream.spark import landing_log, log_source
 from millstream.spark.landing_log import LogWriter
 from millstream.spark.log_source import LogReader, LogStreamReader, record_batch
 from millstream.spark.tcp_listener import TcpListener
+from tests.drawing import drawn
 
 pytestmark = pytest.mark.spark
 
@@ -136,7 +137,7 @@ def test_rows_are_the_lines(lines) -> None:
     assert batch.to_pydict() == {"value": lines}
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=60), st.integers(1, 200), st.integers(1, 6))
 def test_batches_and_parts_together_are_the_log(lengths, max_bytes, parts) -> None:
     lines = [f"{n}".ljust(length, "x") for n, length in enumerate(lengths)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import SettingError
@@ -27,6 +27,7 @@ from millstream.windows import (
     tumbling,
 )
 from millstream.windows.tuples import Ints
+from tests.drawing import drawn
 
 SIZES = st.integers(1, 12)
 ORIGINS = st.integers(-20, 20)
@@ -53,7 +54,7 @@ KINDS = {
     "over_rows": OVER_ROWS,
 }
 
-some = settings(max_examples=35, deadline=None)
+some = drawn(35)
 every_kind = pytest.mark.parametrize("windows", KINDS.values(), ids=KINDS)
 every_paned_kind = pytest.mark.parametrize("windows", PANED.values(), ids=PANED)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.windows import Over, OverRange, OverRows, Tuple
+from tests.drawing import drawn
 
 ROWS = st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab")), min_size=1, max_size=15)
 PRECEDING = st.none() | st.integers(0, 8)
@@ -28,7 +29,7 @@ def ours(window: Over, tuples: list[Tuple]) -> dict[int, list[int]]:
     return {w: sorted(t.row for t in window.extent(w, tuples)) for w in window.windows(tuples)}
 
 
-@settings(max_examples=50, deadline=None)
+@drawn(50)
 @given(drawn=ROWS, preceding=PRECEDING)
 def test_frames_are_those_of_duckdb(
     db: duckdb.DuckDBPyConnection, drawn: list[tuple[int, str]], preceding: int | None

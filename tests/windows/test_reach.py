@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import SettingError
 from millstream.windows.reach import LEAST, MOST, Band, Reach, SameTumble
+from tests.drawing import drawn
 
 BOUNDS = st.none() | st.integers(-12, 12)
 BANDS = st.builds(Band, BOUNDS, BOUNDS)
 TUMBLES = st.builds(SameTumble, st.integers(1, 12), st.integers(-20, 20))
 TIMES = st.lists(st.integers(-40, 40), min_size=1, max_size=8)
 
-some = settings(max_examples=50, deadline=None)
+some = drawn(50)
 
 
 def joins(reach: Reach, left: int, right: int) -> bool:

@@ -17,6 +17,8 @@ from millstream.language.bind import Define
 from tests.aggregates.user.fuzz import Author
 from tests.aggregates.user.making import defined
 
+pytestmark = pytest.mark.slow
+
 TRIED = int(os.environ.get("MILLSTREAM_FUZZ", "300"))
 BEGIN = int(os.environ.get("MILLSTREAM_FUZZ_SEED", "0"))
 

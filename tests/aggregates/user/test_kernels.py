@@ -127,6 +127,7 @@ def compare(body: Body, rows: list[tuple[Any, ...]], cut: int, has: Any, results
 TEXTS = [getattr(paper, name) for name in ("AVERAGE", "DECAYED", "CUMULATIVE", "WINDOW_AVERAGE", "ACTIVE_AVERAGE")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_averages_of_the_paper(text: str) -> None:
     for seed in range(20):
@@ -149,6 +150,7 @@ def condition(chance: random.Random, names: list[str], depth: int) -> str:
     return plain.format(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_random_bodies(seed: int) -> None:
     chance = random.Random(seed)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import millstream
@@ -44,6 +44,7 @@ from millstream.windows import Cumulate, Landmark, Session, SlideByTuple, Slidin
 from millstream.windows import Rows as RowWindow
 from millstream.windows.over import OverRange, OverRows
 from tests.aggregates.user import classes as c
+from tests.drawing import drawn
 from tests.language.auctions import catalog
 from tests.operators.harness import COUNT, KEYS, Case, assert_same, check, finals, numbers, run, schedules, whole
 from tests.operators.test_over import Stream, streams
@@ -53,7 +54,7 @@ SPREADS = (c.Spread, c.StructSpread, c.DataclassSpread, c.BatchSpread)
 MEANS = (c.Mean, c.BatchMean)
 EVERY = (*SPREADS, *MEANS, c.Commonest)
 PLACE = "tests.aggregates.user.classes"
-few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+few = drawn(15)
 every = pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
 spreads = pytest.mark.parametrize("cls", SPREADS, ids=lambda cls: cls.__name__)
 
@@ -97,7 +98,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 2), st.none() | st.integers(-9, 9)), m
 
 
 @every
-@settings(max_examples=60, deadline=None)
+@drawn(60)
 @given(pairs=PAIRS, cut=st.integers(0, 25))
 def test_the_merge_of_parts_is_the_whole(cls: type, pairs: list[tuple[int, int | None]], cut: int) -> None:
     tuples = Tuples([g for g, _ in pairs], [v for _, v in pairs])
