@@ -18,6 +18,9 @@ class SettingError(MillstreamError):
     """A setting, an option or an argument that cannot be used."""
 
 
+_SEE_PAGE = "docs/language.md shows what can stand here"
+
+
 class EslError(MillstreamError):
     """A mistake in an ESL text. It knows the clause, the span of the text, and how to mend it.
 
@@ -56,7 +59,7 @@ class EslError(MillstreamError):
 
     def __str__(self) -> str:
         head = f"error in {self.clause}: {self.message}" if self.clause else f"error: {self.message}"
-        return "\n".join([head, *self._excerpt(), *([f"help: {self.hint}"] if self.hint else [])])
+        return "\n".join([head, *self._excerpt(), f"help: {self.hint or _SEE_PAGE}"])
 
     def _excerpt(self) -> list[str]:
         line, column = self.line, self.column

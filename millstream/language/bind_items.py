@@ -24,7 +24,9 @@ def bind_items(nodes: list[exp.Expression], scope: Scope, text: str, starred: Sc
             continue
         inner = node.this if isinstance(node, exp.Alias) else node
         if isinstance(node, exp.Aliases):
-            raise EslSyntaxError("a column takes one name", text, span_of(node), clause="SELECT")
+            raise EslSyntaxError(
+                "a column takes one name", text, span_of(node), clause="SELECT", hint="as in upper(name) AS shown"
+            )
         bound, type_ = bind_expression(inner, scope, text, "SELECT", aliases)
         _check_generator(bound, items, text, inner)
         name = node.alias if isinstance(node, exp.Alias) else default_name(inner, text)

@@ -147,6 +147,9 @@ class _Expression:
         return self._oldest(node, node.expression.name)
 
     def _oldest(self, node: exp.Expression, name: str | None) -> Typed:
+        call = node.this if isinstance(node, exp.Dot) else node
+        if call.expressions:
+            self._syntax(call.expressions[0], "oldest() takes no arguments", "write oldest()")
         aggregate = self.scope.aggregate
         if not aggregate.window:
             hint = "CREATE WINDOW AGGREGATE has an inwindow, and oldest()"

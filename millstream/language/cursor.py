@@ -16,8 +16,6 @@ from millstream.language.statements import Name, Span
 
 T = TypeVar("T")
 
-SEE_PAGE = "docs/language.md shows how each statement is written"
-
 
 class Cursor:
     """Reads a statement token by token; what does not fit becomes an error that points at it."""
@@ -65,6 +63,13 @@ class Cursor:
             self.fail(f"expected the name of {what}")
         self.index += 1
         return Name(token.text, (token.start, token.end + 1))
+
+    def last_name(self, what: str) -> Name:
+        """Read a name that nothing follows."""
+        found = self.name(what)
+        if not self.at_end:
+            self.fail(f"nothing more was expected after '{found}'", hint="names are separated by commas")
+        return found
 
     def dotted_name(self, what: str) -> Name:
         """Read a name of one or more parts joined by dots."""
@@ -183,7 +188,7 @@ class Cursor:
             last = self.tokens[-1].end + 1 if self.tokens else 0
             span = (token.start, token.end + 1) if token else (last, last + 1)
             message = f"{message}, found '{token.text}'" if token else f"{message}, but the statement ends here"
-        raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint or SEE_PAGE)
+        raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint)
 
 
 _HINTS = {

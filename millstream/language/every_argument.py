@@ -28,8 +28,9 @@ _BINARY = (
 )
 _LEAVES = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.HexString, exp.RawString, exp.National, exp.Var, exp.Identifier),
-    *(exp.Placeholder, exp.Parameter, exp.SessionParameter, exp.DataTypeParam),
+    exp.DataTypeParam,
 )
+_PARAMETERS = (exp.Placeholder, exp.Parameter, exp.SessionParameter)
 _ONE = (
     *(exp.From, exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.BitwiseNot, exp.Exists, exp.Any, exp.All),
     *(exp.IgnoreNulls, exp.RespectNulls, exp.TableAlias),
@@ -112,6 +113,12 @@ def check_arguments(root: exp.Expr, tokens: list[Token]) -> None:
     for node, parent, key in _nodes(root):
         if not _may_stand(node, parent, key):
             raise _misplaced(node, tokens)
+        if type(node) is exp.Count and node.this is None:
+            around = span_of(node) or (tokens[0].start, tokens[-1].end + 1)
+            raise NotUnderstood("count counts nothing here", around, hint="count(*) counts tuples, count(x) values")
+        if isinstance(node, _PARAMETERS):
+            around = span_of(node) or span_of(parent) or (tokens[0].start, tokens[-1].end + 1)
+            raise NotUnderstood("parameters are not part of ESL", around, hint="write the value itself")
         allowed = _arguments(node)
         if allowed is None:
             raise _unknown(node, type(node).__name__, tokens)

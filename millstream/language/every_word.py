@@ -65,7 +65,7 @@ SAID_OTHERWISE: Mapping[str, tuple[str, ...]] = {
 def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None:
     """Refuse a text of which a word is missing in its tree; `again` are the words of the tree written out."""
     written = Counter(word for token in [*again, *_beyond_spark(tree)] for word in _words(token))
-    _check_selects(tokens, written)
+    _check_needed(tokens, written)
     for before, token in zip([None, None, *tokens], tokens, strict=False):
         if before is not None and before.text.upper() in TEXTS and token.token_type is TokenType.NUMBER:
             continue
@@ -78,12 +78,24 @@ def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None
                 )
 
 
-def _check_selects(tokens: list[Token], written: Counter[str]) -> None:
-    """Sqlglot takes FROM s alone for SELECT * FROM s, and TABLE s too."""
-    if written["SELECT"] > sum(token.token_type is TokenType.SELECT for token in tokens):
-        sources = [token for token in tokens if token.text.upper() in {"FROM", "TABLE", "VALUES"}] or tokens
-        at = sources[0]
-        raise NotUnderstood("a SELECT is missing", (at.start, at.end + 1), hint="write SELECT * FROM ...")
+def _check_needed(tokens: list[Token], written: Counter[str]) -> None:
+    """Refuse what sqlglot makes up: it takes FROM s alone for SELECT * FROM s, and knows where a THEN is missing."""
+    given = Counter(word for token in tokens for word in _words(token))
+    for word, places in _NEEDED.items():
+        if written[word] > given[word]:
+            near = [token for token in tokens if token.text.upper() in places] or tokens
+            at = (near[0].start, near[0].end + 1)
+            raise NotUnderstood(f"a {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
+
+
+_NEEDED = {"SELECT": {"FROM", "TABLE", "VALUES"}, "THEN": {"CASE"}, "WHERE": {"FILTER"}}
+"""Words that must be given, and those near which they are missing."""
+
+_EXAMPLES = {
+    "SELECT": "SELECT * FROM s",
+    "THEN": "CASE WHEN a > 1 THEN 'x' END",
+    "WHERE": "count(*) FILTER (WHERE a > 1)",
+}
 
 
 def _beyond_spark(tree: exp.Expr) -> Iterator[Token]:

@@ -131,10 +131,6 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
                 clause=clause,
                 hint="subqueries work in FROM: SELECT ... FROM (SELECT ...) AS x",
             )
-        if isinstance(part, exp.Placeholder | exp.Parameter | exp.SessionParameter):
-            raise EslSyntaxError(
-                "parameters are not part of ESL", text, span, clause=clause, hint="write the value itself"
-            )
         name = functions.called(part)
         if name is not None:
             _check_function(name, scope, text, span_of(part) or span, clause)

@@ -45,6 +45,7 @@ FORBIDDEN: dict[str, str] = {
     "input_file_block_start": "it tells how files of the storage lie",
     "input_file_block_length": "it tells how files of the storage lie",
     "measure": "it reads a metric view of Spark's catalog",
+    "collate": "texts are compared by their bytes everywhere; compare lower(x) with lower(y)",
     "window": _WINDOWS,
     "session_window": _WINDOWS,
     "window_time": _WINDOWS,

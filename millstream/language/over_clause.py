@@ -100,7 +100,7 @@ def _order(cursor: Cursor) -> exp.Expression:
     if "NULLS" in words:
         hint = "leave NULLS out: a tuple without a time stamp is in no frame"
         cursor.fail("the time stamp is never NULL here", hint=hint, span=span)
-    kept = [t for t in terms[0] if t.text.upper() != "ASC"]
+    kept = terms[0][:-1] if words[-1:] == ["ASC"] else terms[0]
     return cursor.parsed(dialect.parse_expression, kept, "the time-stamp column")
 
 

@@ -21,7 +21,7 @@ from millstream.language.aggregate_statements import (
     ExplainAggregate,
     Part,
 )
-from millstream.language.cursor import SEE_PAGE, Cursor, split, tokens_span
+from millstream.language.cursor import Cursor, split, tokens_span
 from millstream.language.parse_parts import read_names, read_query, read_schema
 from millstream.language.statements import Name, Span, Statement
 
@@ -36,7 +36,7 @@ def create_aggregate(cursor: Cursor) -> Statement:
     try:
         return _aggregate(cursor)
     except EslSyntaxError as problem:
-        problem.hint = _EXAMPLE if problem.hint in {"", SEE_PAGE} else problem.hint
+        problem.hint = problem.hint or _EXAMPLE
         raise
     except RecursionError:
         hint = "put a part of it into a statement of its own"

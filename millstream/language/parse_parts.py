@@ -87,6 +87,8 @@ def _column(cursor: Cursor, tokens: list[Token]) -> Column:
     nullable = True
     if [t.text.upper() for t in words[-2:]] == ["NOT", "NULL"]:
         words, nullable = words[:-2], False
+    if not words:
+        cursor.fail("a column needs a type", hint="as in (item_id INT NOT NULL)", span=tokens_span(tokens))
     try:
         return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
     except EslSyntaxError:
@@ -103,7 +105,13 @@ def read_names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
     if not tokens:
         return ()
     parts = split(tokens, TokenType.COMMA)
-    return tuple(Cursor(part, cursor.text).name("the column") for part in parts)
+    return tuple(_part(part, cursor).last_name("the column") for part in parts)
+
+
+def _part(tokens: list[Token], cursor: Cursor) -> Cursor:
+    part = Cursor(tokens, cursor.text)
+    part.clause = cursor.clause
+    return part
 
 
 def read_options(cursor: Cursor) -> dict[str, str]:

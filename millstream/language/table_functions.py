@@ -34,7 +34,7 @@ def function_window(node: EslWindow, text: str) -> tuple[Input, WindowClause]:
     """The input and the window of `TUMBLE(TABLE s, DESCRIPTOR(c), size)`, and of the others."""
     form = str(node.args["form"])
     tokens, span = clause_tokens(node)
-    if form == "TABLE" and len(tokens) > 2:  # TABLE(HOP(...)), as in Flink
+    if form == "TABLE" and len(tokens) > 2 and (tokens[1].text, tokens[-1].text) == ("(", ")"):  # as in Flink
         inner = EslWindow(form=tokens[0].text.upper(), text="")
         inner.meta.update(start=tokens[0].start, end=tokens[-1].end, tokens=tokens[2:-1])
         return function_window(inner, text)
@@ -139,7 +139,7 @@ def _described(cursor: Cursor) -> list[Name]:
     cursor.expect("DESCRIPTOR", hint="DESCRIPTOR(ts)")
     parts = split(cursor.bracketed("the time-stamp column"), TokenType.COMMA)
     _check_end(cursor)
-    return [Cursor(part, cursor.text).name("the column") for part in parts]
+    return [Cursor(part, cursor.text).last_name("the column") for part in parts]
 
 
 def _length(cursor: Cursor, name: str) -> int:

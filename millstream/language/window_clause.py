@@ -172,7 +172,7 @@ def _slide_attribute(cursor: Cursor) -> Name | str:
         return "row_num"
     if not cursor.take("RANK"):
         cursor.fail("expected row_num or rank(ts)", hint="row_num counts tuples as they arrive, rank(ts) by time stamp")
-    return Cursor(cursor.bracketed("the time-stamp column"), cursor.text).name("the time-stamp column")
+    return Cursor(cursor.bracketed("the time-stamp column"), cursor.text).last_name("the time-stamp column")
 
 
 def _origin(cursor: Cursor) -> int | None:
