@@ -87,10 +87,10 @@ class Spark:
 
     def _serve_state(self) -> None:
         file = self._state.accept()[0].makefile("rwb")
-        while version := file.read(4):
-            assert version == bytes(4)
-            self.requests.append(tell_stage_variables.read_bytes(file))
-            with contextlib.suppress(ConnectionError):  # it may have had enough
+        with contextlib.suppress(ConnectionError):  # the process may have had enough
+            while version := file.read(4):
+                assert version == bytes(4)
+                self.requests.append(tell_stage_variables.read_bytes(file))
                 file.write(framed(self._reply))
                 file.flush()
 
