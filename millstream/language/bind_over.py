@@ -38,10 +38,14 @@ def overs_of(query: exp.Select) -> list[EslWindow]:
 
 @dataclass
 class _Group:
-    """The calls of one PARTITION BY, and of one column of time, which only tables can choose."""
+    """The calls of one PARTITION BY, and of one column of time, which only tables can choose.
+
+    Without time stamps frames of rows go `by_arrival`, and those of time by the stamps that tuples get: apart.
+    """
 
     keys: tuple[Item, ...]
     time: str | None
+    by_arrival: bool = False
     calls: list[FramedCall] = field(default_factory=list)
 
 
@@ -100,9 +104,11 @@ class _Frames:
     def _bound(self, call: WrittenCall, clause: OverClause) -> FramedCall:
         time = self._time(clause)
         # User-defined aggregates go tuple by tuple: a step of their own.
-        group = self._group(clause, time, functions.called(call.function) in self.scope.aggregates)
+        user = functions.called(call.function) in self.scope.aggregates
         window = clause.window
-        if isinstance(window, OverRows) and self.scope.latent:
+        by_arrival = isinstance(window, OverRows) and self.scope.latent
+        group = self._group(clause, time, user, by_arrival)
+        if isinstance(window, OverRows) and by_arrival:
             window = replace(window, order="row")
         elif isinstance(window, OverRange) and window.active:
             self._check_active(call, clause)
@@ -152,7 +158,7 @@ class _Frames:
         message = f"streams are ordered by their time stamp, not by {written(order)}"
         return Refused(message, self.text, span_of(order), clause="OVER", hint=hint)
 
-    def _group(self, clause: OverClause, time: str | None, user: bool) -> _Group:
+    def _group(self, clause: OverClause, time: str | None, user: bool, by_arrival: bool) -> _Group:
         bound = [bind_expression(node, self.scope, self.text, "PARTITION BY") for node in clause.partition]
         for node, (_, type_) in zip(clause.partition, bound, strict=True):
             if to_arrow(type_) is None:
@@ -163,11 +169,11 @@ class _Frames:
                     clause="PARTITION BY",
                     hint="partition by a number, a text, a date or a time; CAST can make one of it",
                 )
-        identity = (user, time, *(written(e).lower() for e, _ in bound))
+        identity = (user, time, by_arrival, *(written(e).lower() for e, _ in bound))
         if identity not in self.groups:
             number = sum(len(group.keys) for group in self.groups.values())
             keys = tuple(Item(f"__p{number + i}", e, t) for i, (e, t) in enumerate(bound))
-            self.groups[identity] = _Group(keys, time)
+            self.groups[identity] = _Group(keys, time, by_arrival)
         return self.groups[identity]
 
 
@@ -189,7 +195,8 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
         return bind_expression(frames.without_overs(key), answers, text, "ORDER BY", aliases)[0]
 
     ends = bounded_clauses(query, items, text, bind_key)
-    groups = list(frames.groups.values())
+    # What waits for time passes tuples on in another order, so arrivals are counted first.
+    groups = sorted(frames.groups.values(), key=lambda group: not group.by_arrival)
     times = {group.time for group in groups}
     if len(times) > 1 and not scope.bounded:
         raise Refused(

@@ -16,7 +16,7 @@ from millstream.language.bind_calls import WrittenCall, bind_call, same_call, wr
 from millstream.language.bind_items import check_names
 from millstream.language.bind_user_calls import columns_of_rows
 from millstream.language.emit_clause import EMITTED, check_emission, emission
-from millstream.language.expressions import bind_expression, bind_predicate
+from millstream.language.expressions import bind_expression, bind_predicate, is_subquery, no_subquery
 from millstream.language.nodes import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
@@ -49,6 +49,7 @@ class _Grouping:
     bounds: bool
     keys: list[tuple[exp.Expression, Item]] = field(default_factory=list)
     calls: list[AggregateCall] = field(default_factory=list)
+    clause: str = "SELECT"
 
     @property
     def given(self) -> dict[str, str]:
@@ -100,11 +101,13 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         name = node.alias if isinstance(node, exp.Alias) else _default_name(inner)
         items.append((name, expression, inner))
     having = query.args.get("having")
+    grouping.clause = "HAVING"
     condition = _rewrite(having.this, grouping) if having else None
     bound_items = tuple(Item(name, *_bound(e, grouping, "SELECT")) for name, e, _ in items)
     check_names(bound_items, query.expressions, text)
     if condition is not None:
         condition = bind_predicate(condition, grouping.answers, text, "HAVING")
+    grouping.clause = "ORDER BY"
     # ORDER BY may call aggregates of its own, so it comes before the calls are counted.
     ends = bounded_clauses(query, bound_items, text, lambda k: _bound(_rewrite(k, grouping), grouping, "ORDER BY")[0])
     where = query.args.get("where")
@@ -235,18 +238,21 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
     key = _as_key(node, grouping)
     if key is not None:
         return key
+    if is_subquery(node):
+        span = span_of(node) or span_of(node.this) or span_of(node.find(exp.Column, exp.Literal) or node)
+        raise no_subquery(node, grouping.text, span, grouping.clause)
     if isinstance(node, exp.Column):
         if _is_given(node, grouping):
             return _column(node.name.lower())
         if node.name.lower() == EMITTED and not node.table and not grouping.scope.schema.find(node.name):
             message, hint = f"only EMIT makes a column '{EMITTED}'", "end the SELECT with EMIT EVERY 10 SECONDS"
-            raise UnknownName(message, grouping.text, span_of(node), clause="SELECT", hint=hint)
-        bind_expression(node, grouping.scope, grouping.text, "SELECT")
+            raise UnknownName(message, grouping.text, span_of(node), clause=grouping.clause, hint=hint)
+        bind_expression(node, grouping.scope, grouping.text, grouping.clause)
         raise EslSyntaxError(
             f"'{node.name}' is neither grouped nor aggregated",
             grouping.text,
             span_of(node),
-            clause="SELECT",
+            clause=grouping.clause,
             hint=f"add it to GROUP BY, or aggregate it, as in max({node.name})",
         )
     copy = node.copy()

@@ -123,17 +123,25 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
                 clause=clause,
                 hint="compute its answers in a subquery: SELECT ... FROM (SELECT ... OVER (...) AS y FROM s) AS x",
             )
-        if isinstance(part, exp.Query | exp.Exists) or (isinstance(part, exp.In) and part.args.get("query")):
-            raise NotYet(
-                "a subquery inside an expression is part of the language, but this version cannot run it yet",
-                text,
-                span,
-                clause=clause,
-                hint="subqueries work in FROM: SELECT ... FROM (SELECT ...) AS x",
-            )
+        if is_subquery(part):
+            raise no_subquery(part, text, span, clause)
         name = functions.called(part)
         if name is not None:
             _check_function(name, scope, text, span_of(part) or span, clause)
+
+
+def is_subquery(node: exp.Expr) -> bool:
+    """Whether a part of an expression reads rows of its own."""
+    return isinstance(node, exp.Query | exp.Exists) or (isinstance(node, exp.In) and bool(node.args.get("query")))
+
+
+def no_subquery(node: exp.Expr, text: str, span: tuple[int, int] | None, clause: str) -> NotYet:
+    """Where a subquery cannot stand."""
+    hint = "subqueries work in FROM: SELECT ... FROM (SELECT ...) AS x"
+    if isinstance(node, exp.Exists | exp.In) and clause != "WHERE":
+        hint = "IN and EXISTS work in WHERE: SELECT ... FROM (SELECT ...) AS x WHERE k IN (SELECT ...)"
+    message = "a subquery inside an expression is part of the language, but this version cannot run it yet"
+    return NotYet(message, text, span, clause=clause, hint=hint)
 
 
 def check_known(name: str, text: str, span: tuple[int, int] | None, clause: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -169,3 +170,16 @@ def test_a_window_keeps_its_state_and_its_buckets_across_runs(tmp_path: Path) ->
         other = select.replace("10 SECONDS", "20 SECONDS")
         with pytest.raises(RunError, match="holds the state of another window"):
             mill.execute(f"{STREAM} CREATE QUERY q AS {other};")
+
+
+def test_frames_of_rows_and_of_time_on_a_stream_without_time_stamps(run: Callable[[str], Mill], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    values = [5, 1, 4, 1, 3]
+    (tmp_path / "in" / "0.csv").write_text("v\n" + "".join(f"{v}\n" for v in values))
+    mill = run("""
+        CREATE STREAM u (v INT) SOURCE 'csv:in';
+        CREATE QUERY q AS SELECT v, count(*) OVER (RANGE 1 HOUR PRECEDING) AS n, sum(v) OVER (ROWS 1 PRECEDING) AS two,
+          max(v) OVER (RANGE UNBOUNDED PRECEDING) AS high FROM u;
+    """)
+    pairs = zip([0, *values], values, strict=False)
+    assert answers(mill, "q") == Counter((v, len(values), before + v, max(values)) for before, v in pairs)
