@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import functions
+from millstream.language.formats import format_mistake
 from millstream.language.literals import SPECIAL_TIMES, stands_for
 from millstream.language.types import infer
 from millstream.language.written import told
@@ -174,7 +175,15 @@ def _mistakes(node: exp.Expr) -> Iterator[Mistake]:
     elif type(node) is exp.Cast:
         yield from _written_time(node)
     else:
+        yield from _format(node)
         yield from _call(node)
+
+
+def _format(node: exp.Expr) -> Iterator[Mistake]:
+    name, arguments = functions.called(node), node.expressions
+    wrong = format_mistake(name, arguments) if name is not None else None
+    if wrong is not None:
+        yield Mistake(arguments[1], *wrong)
 
 
 def _must_be_true_or_false(node: exp.Expr, where: str) -> Iterator[Mistake]:

@@ -12,7 +12,9 @@ from millstream.errors import MillstreamError
 SPARK_ERRORS = (PySparkException, Py4JError)
 """What PySpark raises, from its own checks and from the JVM."""
 
-_CAUSE = re.compile(r"^Caused by: [\w.$]+(?:Exception|Error): (.+)$", re.MULTILINE)
+_END = r"(?=\n\s*at |\n\s*\.\.\. \d+ more|\nCaused by|\n\n|\n== |\nJVM stack|\nTraceback|\Z)"
+_CAUSE = re.compile(rf"^Caused by: [\w.$]+(?:Exception|Error): ([\s\S]+?){_END}", re.MULTILINE)
+_WHOLE = re.compile(rf"[\s\S]+?{_END}")
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 _USER = re.compile(r"UserCodeError: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:\[[A-Z_.]+\] )+")
@@ -26,6 +28,8 @@ def explain_failure(problem: BaseException) -> str:
     'disk full'
     >>> explain_failure(ValueError("[STREAM_FAILED] Query [id = 1] terminated with exception: [BAD] Oh. SQLSTATE: 2"))
     'Oh.'
+    >>> explain_failure(ValueError("[A.B] You may\nget others in Spark >= 3. SQLSTATE: 42\n\nJVM stacktrace:\nx"))
+    'You may get others in Spark >= 3.'
     >>> print(explain_failure(ValueError("assertion failed: Invalid batch: path#1 != path#2,day#3")))
     folders that are named after values, as day=7, have appeared among the files of a stream
     help: start the query again, or SET reader = 'spark' before it
@@ -46,5 +50,6 @@ def explain_failure(problem: BaseException) -> str:
         return str(users[-1]).strip()  # in the words of whoever wrote the aggregate
     text = re.sub(r"Query \[id = [^]]+\] terminated with exception: ", "", text)
     causes = _CAUSE.findall(text) or [m[1] for m in _PYTHON.findall(text)]
-    told = causes[-1] if causes else text.strip().splitlines()[0] if text.strip() else type(problem).__name__
-    return _STATE.sub("", _CLASS.sub("", told.strip()))
+    found = causes[-1] if causes else whole[0] if (whole := _WHOLE.match(text.strip())) else type(problem).__name__
+    told = " ".join(found.split())  # Spark breaks its sentences into lines
+    return _STATE.sub("", _CLASS.sub("", told))
