@@ -29,12 +29,19 @@ AGAIN = "millstream.again."
 RAW = "__raw"
 """The column in which a source puts the text of a row that did not parse; NULL for the others."""
 
+TEXT, LENGTH = "__text", "__length"
+"""Beside it, where rows are lines: the line of every row, and how many bytes it has."""
+
+ORIGIN, START = "__origin", "__start"
+"""The file of a line, and where in it the part begins that a task reads."""
+
 
 @dataclass(frozen=True)
 class Arrivals:
     """The rows of a source: the arriving columns and RAW; `text_format` is None where none can be garbled.
 
     `fields` are the columns as they stand in the text, also those that the stream does not declare.
+    `header` are the names that the first line of each file holds, where that line is among the rows.
     `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
     a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
     """
@@ -44,6 +51,7 @@ class Arrivals:
     origin: SparkColumn
     fields: Schema
     delimiter: str = ","
+    header: tuple[str, ...] = ()
 
 
 def ddl(schema: Schema) -> str:
@@ -78,15 +86,11 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
     wrong = [condition for condition in (bad, far) if condition is not None]
     if wrong:
         either = reduce(lambda a, b: a | b, wrong)
-        # The last metric reads every column, so that Spark parses them all: whether a row is
-        # rejected must not depend on which columns a query happens to use.
-        empty = reduce(lambda a, b: a & b, (F.col(quoted(c.name)).isNull() for c in stream.arriving))
         frame = frame.observe(
             metric_name(stream) if not again else f"{AGAIN}{stream.name}.{again}",
             F.count(F.lit(1)).alias("rows"),
             F.count(F.when(either, 1)).alias("rejected"),
             *([F.count(F.when(far, 1)).alias("beyond")] if far is not None else []),
-            *([F.count(F.when(empty, 1)).alias("empty")] if bad is not None else []),
         ).filter(~either)
     for item in stream.computed:
         frame = frame.withColumn(item.name, F.expr(spark_text(item.expression)))
@@ -106,16 +110,23 @@ def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> 
     bad, out = _bad(arrivals, stream), _out_of_bounds(stream, bound)
     wrong = [condition for condition in (bad, None if out is None else out.isNotNull()) if condition is not None]
     columns = [F.col(quoted(c.name)) for c in stream.arriving]
+    lines = TEXT in arrivals.frame.columns
+    text = F.col(TEXT) if lines else F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})
+    missing = [_missing(c.name) for c in stream.arriving if not c.nullable]
+    known = F.coalesce(F.lit(None).cast("string"), *missing, *([] if out is None else [out]))
     frame = arrivals.frame.filter(reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)).select(
-        F.coalesce(F.col(RAW), F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})).alias("raw"),
-        F.col(RAW).isNotNull().alias("garbled"),
-        (F.lit(None).cast("string") if out is None else F.when(~bad, out) if bad is not None else out).alias("known"),
+        F.coalesce(F.col(RAW), text).cast("binary").alias("raw"),
+        (F.col(LENGTH) if lines else F.lit(0)).alias("length"),
+        F.when(F.col(RAW).isNull(), known).alias("known"),
         arrivals.origin.alias("origin"),
+        (F.col(START) if arrivals.header else F.lit(0)).alias("start"),
     )
-    return frame.mapInArrow(
-        explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter),
-        spark_schema(REJECTED_SCHEMA),
-    )
+    explain = explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
+    return frame.mapInArrow(explain, spark_schema(REJECTED_SCHEMA))
+
+
+def _missing(name: str) -> SparkColumn:
+    return F.when(F.col(quoted(name)).isNull(), f"{name}: NULL, but the column is NOT NULL")
 
 
 def _time(stream: Stream) -> SparkColumn:

@@ -143,15 +143,11 @@ class LogStreamReader(_Lines, DataSourceStreamReader, SupportsTriggerAvailableNo
 
 
 def record_batch(chunk: bytes) -> pa.RecordBatch:
-    r"""Whole lines as rows; bytes that are not UTF-8 become the replacement character.
+    r"""Whole lines as rows, whatever bytes they hold: those that are not UTF-8 are rejected where lines are parsed.
 
     >>> record_batch(b"one\ntwo\n").to_pydict()
     {'value': ['one', 'two']}
     """
-    try:
-        chunk.decode()
-    except UnicodeDecodeError:
-        chunk = chunk.decode(errors="replace").encode()
     newlines = np.flatnonzero(np.frombuffer(chunk, np.uint8) == ord("\n"))
     # Without its newlines the text is what Arrow wants: values end to end.
     offsets = np.zeros(len(newlines) + 1, np.int32)

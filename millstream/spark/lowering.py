@@ -40,7 +40,7 @@ from millstream.spark.lower import lower
 from millstream.spark.marks import HIDDEN, MARK
 from millstream.spark.names import quoted
 from millstream.spark.sinks.split import SHARE
-from millstream.spark.sources import open_stream, open_table
+from millstream.spark.sources import open_rejected, open_stream, open_table
 from millstream.spark.staging import AS_THEY_ARE, Given
 from millstream.spark.time_limits import bound_of
 from millstream.spark.unnest import nested
@@ -67,7 +67,7 @@ def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame:
-    return arrivals.rejected(open_stream(host, node.stream), node.stream, bound_of(node.stream, host))
+    return arrivals.rejected(open_rejected(host, node.stream), node.stream, bound_of(node.stream, host))
 
 
 @lower.register

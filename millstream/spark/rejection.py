@@ -5,43 +5,81 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import pyarrow as pa
 
 from millstream.catalog.schema import Schema, type_name
+from millstream.spark.csv_records import still_open
+
+LINE_BYTES = 16 << 20
+"""The longest line that is read. A listener takes no line of more than a part of that."""
+
+MOST_DELIMITERS = 200_000
+"""How many delimiters a line of CSV may have."""
+
+BLANK = "".join(map(chr, range(33)))
+"""Characters that make no row by themselves."""
+
+_SHOWN = 100
+"""How much of a value is told."""
 
 _NO_NUMBERS = {"NaN", "Inf", "+Inf", "-Inf", "Infinity", "-Infinity"}
 _WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
 def explain_rejections(
-    schema: Schema, text_format: str | None, delimiter: str
+    schema: Schema, text_format: str | None, delimiter: str, header: tuple[str, ...] = ()
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for mapInArrow from (raw, garbled, known, origin) to (raw, reason, origin); known reasons stay."""
+    """From (raw, length, known, origin, start) to (raw, reason, origin), for mapInArrow; known reasons stay."""
     # Types travel to the workers by name: sqlglot's trees are heavier than what is needed there.
     columns = [(c.name, type_name(c.type), c.nullable) for c in schema]
+    names = [name.lower() for name in header]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        csv.field_size_limit(LINE_BYTES + 1)
+        begun: set[str] = set()
         for batch in batches:
-            raw = batch.column("raw").to_pylist()
-            garbled = batch.column("garbled").to_pylist()
-            known = batch.column("known").to_pylist()
-            reasons = [
-                told or reason(text or "", columns, text_format if torn else "json", delimiter)
-                for text, torn, told in zip(raw, garbled, known, strict=True)
-            ]
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "raw": batch.column("raw"),
-                    "reason": pa.array(reasons, pa.string()),
-                    "origin": batch.column("origin"),
-                }
-            )
+            told = []
+            for row in batch.to_pylist():
+                raw, origin = row["raw"], row["origin"]
+                # The lines of a file come in order, so the first one that names its columns is its header.
+                if names and row["start"] == 0 and origin not in begun and _reads_as(raw, names, delimiter):
+                    begun.add(origin)
+                    continue
+                # What is not UTF-8 is shown as it would be written in a program.
+                text = raw.decode(errors="backslashreplace")
+                told.append((text, _why(raw, row, columns, text_format, delimiter), origin))
+            rows = zip(*told, strict=True) if told else ((), (), ())
+            arrays = [pa.array(values, pa.string()) for values in rows]
+            yield pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])
 
     return run
+
+
+def _why(
+    raw: bytes, row: Mapping[str, Any], columns: list[tuple[str, str, bool]], text_format: str | None, delimiter: str
+) -> str:
+    if row["known"] is not None:
+        return str(row["known"])
+    if row["length"] > LINE_BYTES:
+        return f"a line of {row['length']:,} bytes, and at most {LINE_BYTES:,} are read; raw is its beginning"
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as problem:
+        return f"not UTF-8: byte 0x{raw[problem.start]:02x} at position {problem.start}"
+    return reason(text, columns, text_format, delimiter)
+
+
+def _reads_as(raw: bytes, names: list[str], delimiter: str) -> bool:
+    """Whether a line names the columns of a file."""
+    try:
+        return [f.lower() for f in next(csv.reader([raw.decode()], delimiter=delimiter), [])] == names
+    except (ValueError, csv.Error):
+        return False
 
 
 def reason(text: str, columns: list[tuple[str, str, bool]], text_format: str | None, delimiter: str = ",") -> str:
@@ -57,13 +95,18 @@ def reason(text: str, columns: list[tuple[str, str, bool]], text_format: str | N
 
 
 def _csv_problem(text: str, columns: list[tuple[str, str, bool]], delimiter: str) -> str | None:
-    try:
-        fields = next(csv.reader([text], delimiter=delimiter, strict=True), [])
-    except csv.Error:
+    if "\0" in text:
+        return f"a NUL at position {text.index(chr(0))}"
+    if not text.strip(BLANK):
+        return "nothing but white space and control characters"
+    if text.count(delimiter) > MOST_DELIMITERS:
+        return f"{text.count(delimiter):,} delimiters, and at most {MOST_DELIMITERS:,} are read"
+    if still_open(text, delimiter):
         return "a quoted field is not closed"
+    fields = next(csv.reader([text], delimiter=delimiter), [])
     if len(fields) != len(columns):
         plural = "" if len(fields) == 1 else "s"
-        return f"{len(fields)} field{plural} where {len(columns)} were declared"
+        return f"{len(fields):,} field{plural} where {len(columns)} were declared"
     values = [(name, type_, field) for (name, type_, _), field in zip(columns, fields, strict=True)]
     return _first(_misfit(n, t, v) for n, t, v in values if v and not _fits_text(t, v))
 
@@ -73,11 +116,10 @@ def _json_problem(text: str, columns: list[tuple[str, str, bool]]) -> str | None
         row = json.loads(text)
     except ValueError as problem:
         return f"not JSON: {problem}"
+    except RecursionError:
+        return "nested too deeply"
     if not isinstance(row, dict):
         return "not a JSON object"
-    missing = [name for name, _, nullable in columns if not nullable and row.get(name) is None]
-    if missing:
-        return f"{missing[0]}: NULL, but the column is NOT NULL"
     values = [(name, type_, row.get(name)) for name, type_, _ in columns]
     return _first(_misfit(n, t, v) for n, t, v in values if v is not None and not _fits_json(t, v))
 
@@ -88,7 +130,10 @@ def _first(problems: Iterator[str]) -> str | None:
 
 def _misfit(name: str, type_: str, value: object) -> str:
     article = "an" if type_[0] in "AEIOU" else "a"
-    return f"{name}: {value!r} is not {article} {type_}"
+    shown = repr(value)
+    if len(shown) > _SHOWN:
+        shown = f"{shown[:_SHOWN]}..."
+    return f"{name}: {shown} is not {article} {type_}"
 
 
 def _fits_text(type_: str, text: str) -> bool:

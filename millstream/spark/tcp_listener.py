@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import selectors
 import socket
 import threading
@@ -19,7 +18,7 @@ RECEIVE_BYTES = 256 << 10
 LINGER_SECONDS = 5.0
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
-_BLANK_LINE = re.compile(rb"\n[ \t]*\n")
+_EMPTY_LINE = b"\n\n"
 
 
 class TcpListener:
@@ -172,7 +171,7 @@ class TcpListener:
             self._log.sync()
             self._rows += sum(heard.values())
         for producer in heard:
-            # Whatever it has sent is durable by now: blank lines need no disk.
+            # Whatever it has sent is durable by now: empty lines need no disk.
             producer.durable = producer.lines
             self._settle(producer)
         now = time.monotonic()
@@ -238,7 +237,7 @@ class _Producer:
         self._unsent = b""
 
     def hear(self) -> bytes:
-        """Receive once; returns the lines to land, whole and without the blank ones."""
+        """Receive once; returns the lines to land, whole and without the empty ones."""
         try:
             received = self.sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -307,14 +306,14 @@ class _Producer:
             self._refuse_long_line()
 
     def _fit(self, lines: bytes) -> bytes:
-        """Count the lines, drop the blank ones, and stop before one that is too long."""
+        """Count the lines, drop the empty ones, and stop before one that is too long."""
         if b"\r" in lines:
             lines = lines.replace(b"\r\n", b"\n")
         if len(lines) > self._line_bytes:
             lines = self._before_long_line(lines)
         self.lines += lines.count(b"\n")
-        if _BLANK_LINE.search(b"\n" + lines):
-            lines = b"".join(line + b"\n" for line in lines.split(b"\n") if line.strip(b" \t"))
+        if lines.startswith(b"\n") or _EMPTY_LINE in lines:
+            lines = b"".join(line + b"\n" for line in lines.split(b"\n") if line)
         return lines
 
     def _before_long_line(self, lines: bytes) -> bytes:

@@ -83,14 +83,14 @@ def test_an_acknowledgement_comes_while_the_connection_is_open(listener) -> None
         (b"one\ntwo", 2, [b"one", b"two"]),
         (b"one\r\ntwo\r\n", 2, [b"one", b"two"]),
         (b"one\r", 1, [b"one"]),
-        (b"\n\none\n \t\n\r\ntwo\n\n", 7, [b"one", b"two"]),
+        (b"\n\none\n \t\n\r\ntwo\n\n", 7, [b"one", b" \t", b"two"]),
         (b" one\n", 1, [b" one"]),
         (b"\n\n", 2, []),
         (b"x" * 1000 + b"\r\n", 1, [b"x" * 1000]),
         (b"\xff\xfe\n", 1, [b"\xff\xfe"]),
     ],
 )
-def test_line_ends_and_blank_lines(listener, sent, count, rows) -> None:
+def test_line_ends_and_empty_lines(listener, sent, count, rows) -> None:
     assert send(listener, sent)[-1] == f"OK {count}"
     assert landed(listener) == rows
     assert listener.rows == len(rows)

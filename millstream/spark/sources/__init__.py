@@ -21,6 +21,8 @@ _STREAMS: Mapping[str, Callable[[Host, Stream, dict[str, object]], Arrivals]] = 
     "tcp": tcp.stream,
 }
 
+_REJECTED = {**_STREAMS, "csv": csv.rejected, "json": json.rejected}
+
 _TABLES: Mapping[str, Callable[[Host, Table, dict[str, object]], DataFrame]] = {
     "csv": csv.table,
     "json": json.table,
@@ -31,10 +33,21 @@ _TABLES: Mapping[str, Callable[[Host, Table, dict[str, object]], DataFrame]] = {
 
 def open_stream(host: Host, stream: Stream) -> Arrivals:
     """The arrivals of a stream."""
+    return _open(_STREAMS, host, stream)
+
+
+def open_rejected(host: Host, stream: Stream) -> Arrivals:
+    """The arrivals of a stream, of which the rows that do not parse are wanted."""
+    return _open(_REJECTED, host, stream)
+
+
+def _open(
+    ways: Mapping[str, Callable[[Host, Stream, dict[str, object]], Arrivals]], host: Host, stream: Stream
+) -> Arrivals:
     if stream.source is None:
         raise RunError(f"stream {stream.name} has no source")
     kind = stream.source.kind
-    return _STREAMS[kind](host, stream, read_options(stream.options, SOURCE_OPTIONS[kind], kind))
+    return ways[kind](host, stream, read_options(stream.options, SOURCE_OPTIONS[kind], kind))
 
 
 def open_table(host: Host, table: Table) -> DataFrame:

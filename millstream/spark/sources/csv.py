@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.readwriter import DataStreamReader
+from pyspark.sql.types import StructType
 
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import RunError
-from millstream.spark.arrivals import RAW, Arrivals, spark_schema, with_raw
+from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.spark.csv_records import RECORDS, records_of
 from millstream.spark.host import Host
+from millstream.spark.names import quoted
 from millstream.spark.paths import is_local, local_files
+from millstream.spark.progress import READ
+from millstream.spark.rejection import LINE_BYTES
 from millstream.spark.sources.files import followed, limited, source_path
+from millstream.spark.sources.lines import LINE, csv_rows, with_origins
+
+MOST_COLUMNS = 10_000
+"""How many columns a header may name: Spark plans each of them."""
 
 UNSET = "\ue000"
 """Stands for an empty field while a line is parsed, so that it can be told from a quoted empty string."""
+
+_UNCUT = {
+    "sep": "\ue001",
+    "quote": "\ue002",
+    "escape": "\ue002",
+    "comment": "\ue003",
+    "nullValue": "\ue004",
+    "emptyValue": "",
+    "columnNameOfCorruptRecord": "\ue005",
+    "encoding": "ISO-8859-1",
+    "header": "true",
+    "enforceSchema": "false",
+}
+"""Options with which Spark's reader of CSV takes each line for one field: in ISO 8859-1 every byte is a character, and
+none of those that mean something is among them. It skips headers, after a look at them."""
 
 
 def text_options(options: dict[str, object]) -> dict[str, str]:
@@ -35,20 +61,60 @@ def text_options(options: dict[str, object]) -> dict[str, str]:
 
 def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The rows of files that are there and of files that appear."""
+    return _arrivals(host, stream, options, rejected=False)
+
+
+def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
+    """The same with all lines of the files: Spark's reader of CSV leaves some of them out."""
+    return _arrivals(host, stream, options, rejected=True)
+
+
+def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: bool) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    fields = _file_schema(path, stream.arriving, options, f"stream {stream.name}")
-    schema = spark_schema(with_raw(fields))
-    reader = limited(host.spark.readStream, options).options(**_file_options(options)).schema(schema)
-    return Arrivals(reader.csv(followed(path)), "csv", F.col("_metadata.file_path"), fields, str(options["delimiter"]))
+    header = _header(path) if options["header"] else None
+    fields = _file_schema(header, path, stream.arriving, options, f"stream {stream.name}")
+    delimiter = str(options["delimiter"])
+    first = (header or delimiter.join(fields.names)) if options["header"] else None
+    reader, place = limited(host.spark.readStream, options), followed(path)
+    with_headers = rejected and first is not None and not options["multiline"]
+    if options["multiline"]:
+        lines = _records(reader, place, first, stream.name, delimiter)
+    elif rejected:
+        lines = with_origins(reader.text(place))
+    elif first is None:
+        lines = reader.text(place)
+    else:
+        lines = _below_headers(reader, place, first)
+    text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
+    frame = csv_rows(lines, fields, stream.arriving, text)
+    return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, tuple(fields.names) if with_headers else ())
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table; one that does not parse is an error."""
     path = source_path(host, table.source, f"table {table.name}")
-    schema = spark_schema(_file_schema(path, table.schema, options, f"table {table.name}"))
+    header = _header(path) if options["header"] else None
+    schema = spark_schema(_file_schema(header, path, table.schema, options, f"table {table.name}"))
     reader = host.spark.read.options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
     return reader.csv(path).select(*[f"`{c.name}`" for c in table.schema])
+
+
+def _below_headers(reader: DataStreamReader, place: str, header: str) -> DataFrame:
+    """The lines of files without the headers, which must be all the same, or the query stops and says so."""
+    name = header.encode().decode("latin-1")
+    frame = reader.options(**_UNCUT).schema(StructType().add(name, "string")).csv(place)
+    line = F.col(quoted(name))
+    as_it_was = F.encode(line, "ISO-8859-1").cast("string")
+    return frame.select(F.when(F.octet_length(line) == F.char_length(line), line).otherwise(as_it_was).alias(LINE))
+
+
+def _records(reader: DataStreamReader, place: str, header: str | None, name: str, delimiter: str) -> DataFrame:
+    """Lines, and several together where a quoted field holds their ends; each file is read in one piece."""
+    files = reader.text(place, wholetext=True).select(LINE, F.col("_metadata.file_path").alias(ORIGIN))
+    rows = files.mapInArrow(records_of(header, delimiter), RECORDS)
+    counts = F.count(F.lit(1)).alias("rows"), F.sum("first").alias("files")
+    return rows.observe(f"{READ}{name}", *counts).drop("first")
 
 
 def _file_options(options: dict[str, object]) -> dict[str, str]:
@@ -61,28 +127,51 @@ def _file_options(options: dict[str, object]) -> dict[str, str]:
     }
 
 
-def _file_schema(path: str, declared: Schema, options: dict[str, object], owner: str) -> Schema:
+def _file_schema(header: str | None, path: str, declared: Schema, options: dict[str, object], owner: str) -> Schema:
     """The columns in the order of the files: declared ones with their types, others as text."""
-    header = _header(path, str(options["delimiter"])) if options["header"] else None
     if header is None:
         return declared
-    names = {name.lower() for name in header}
+    try:
+        names = next(csv.reader([header], delimiter=str(options["delimiter"])), [])
+    except csv.Error as problem:
+        raise RunError(f"{owner} reads {path}, whose first line is no header: {problem}") from None
+    if len(names) > MOST_COLUMNS:
+        raise RunError(
+            f"{owner} reads {path}, whose header names {len(names):,} columns, and at most {MOST_COLUMNS:,} are read\n"
+            f"help: the option delimiter is {options['delimiter']!r}; cut the file down if that is right"
+        )
+    lower = [name.lower() for name in names]
     for column in declared:
-        if column.name.lower() not in names:
+        if column.name.lower() not in lower:
             raise RunError(
                 f"{owner} declares the column {column.name}, and the header of {path} does not have it\n"
-                f"help: it has {', '.join(header)}; for files without a header say OPTIONS (header = false)"
+                f"help: it has {_some(names)}; for files without a header say OPTIONS (header = false)"
             )
-    return Schema(declared.find(name) or Column(name, sql_type("string")) for name in header)
+        if lower.count(column.name.lower()) > 1:
+            raise RunError(f"{owner} declares the column {column.name}, and the header of {path} has it more than once")
+    return Schema(declared.find(name) or Column(name, sql_type("string")) for name in names)
 
 
-def _header(path: str, delimiter: str) -> list[str] | None:
-    """The column names in the first file that has a line, None while there is no such file."""
+def _some(names: list[str]) -> str:
+    """The names, or the first of very many."""
+    return ", ".join(names) if len(names) <= 100 else f"{', '.join(names[:100])} and {len(names) - 100:,} more"
+
+
+def _header(path: str) -> str | None:
+    """The first line that holds anything in the first file that has one, None while there is no such file."""
     if not is_local(path):
         return None
     for file in local_files(path):
-        with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            names = next(csv.reader(lines, delimiter=delimiter), None)
-        if names:
-            return names
+        if line := _first_line(file):
+            return line
+    return None
+
+
+def _first_line(file: Path) -> str | None:
+    with file.open(encoding="utf-8-sig", errors="replace") as lines:
+        while line := lines.readline(LINE_BYTES):
+            if len(line) == LINE_BYTES:
+                raise RunError(f"the first line of {file} has more than {LINE_BYTES:,} bytes, which cannot be a header")
+            if line.strip():
+                return line.rstrip("\r\n")
     return None

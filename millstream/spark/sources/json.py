@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream, Table
-from millstream.spark.arrivals import RAW, Arrivals, spark_schema, with_raw
+from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.spark.host import Host
 from millstream.spark.sources.files import followed, limited, source_path
+from millstream.spark.sources.lines import json_rows, with_origins
 
 TEXT_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
 """How a line of JSON is read, in Spark's words."""
@@ -16,12 +17,22 @@ TEXT_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
 
 def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The objects of files that are there and of files that appear."""
+    return _arrivals(stream, _lines(host, stream, options))
+
+
+def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
+    """The same, and it is known from which file each line is."""
+    return _arrivals(stream, with_origins(_lines(host, stream, options)))
+
+
+def _arrivals(stream: Stream, lines: DataFrame) -> Arrivals:
+    return Arrivals(json_rows(lines, stream.arriving, TEXT_OPTIONS), "json", F.col(ORIGIN), stream.arriving)
+
+
+def _lines(host: Host, stream: Stream, options: dict[str, object]) -> DataFrame:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    reader = (
-        limited(host.spark.readStream, options).options(**TEXT_OPTIONS).schema(spark_schema(with_raw(stream.arriving)))
-    )
-    return Arrivals(reader.json(followed(path)), "json", F.col("_metadata.file_path"), stream.arriving)
+    return limited(host.spark.readStream, options).text(followed(path))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
