@@ -14,6 +14,7 @@ from typing import IO
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.file_names import as_it_is, file_name
+from millstream.mill.trust import check_queries, make_ours
 from millstream.spark.sinks import QueryPlace
 
 
@@ -23,7 +24,8 @@ class Home:
     def __init__(self, root: Path | str | None = None) -> None:
         self.temporary = root is None
         self.root = Path(tempfile.mkdtemp(prefix="millstream-") if root is None else root).absolute()
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_ours(self.root)
+        check_queries(self.root / "queries")
         self._lock = _lock(self.root)
         # For those who forget to close: a temporary folder goes when the process does.
         self._cleaning = weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)

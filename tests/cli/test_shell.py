@@ -186,7 +186,7 @@ def test_what_nobody_expected_takes_one_line(driven: Driven, monkeypatch: pytest
 
     monkeypatch.setattr(driven.shell.mill, "check", fail)
     driven.type("SHOW SINKS;" + ENTER)
-    assert driven.told == "error: ZeroDivisionError: a\n"
+    assert driven.told == "error: ZeroDivisionError: a b\n"
 
 
 def test_a_failed_background_query_is_told_once(driven: Driven, monkeypatch: pytest.MonkeyPatch) -> None:

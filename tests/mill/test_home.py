@@ -68,7 +68,6 @@ def test_to_forget_a_query_touches_nothing_else(tmp_path: Path) -> None:
     victim.parent.mkdir()
     victim.touch()
     home = Home(tmp_path / "home")
-    (tmp_path / "home" / "queries").mkdir()
     for name in ("../../victim", "..", ".", "", str(victim.parent)):
         home.forget_query(name)
     assert victim.exists()
