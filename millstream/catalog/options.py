@@ -102,6 +102,9 @@ SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
     "tcp": {
         "format": Option(one_of("json", "csv"), "json", "how a line is written"),
         "host": Option(str, "127.0.0.1", "the address to listen on; other machines reach only what is opened here"),
+        "connections": Option(count, 500, "how many producers may be connected: a newcomer replaces the most silent"),
+        "connections_per_address": Option(count, None, "how many of one address: a fifth of all, of this machine all"),
+        "timeout": Option(count, 600, "after how many seconds without a line a connection is ended"),
         **{k: v for k, v in _CSV_TEXT.items() if k != "header"},
     },
 }

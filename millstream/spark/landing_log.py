@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import os
@@ -71,7 +72,8 @@ class LogWriter:
         try:
             _flush(self._segment)
             self._publish()
-        except OSError:
+            self._check_place()
+        except (OSError, RunError):
             # A second flush after a failed one may report success although the bytes are gone.
             self.close()
             raise
@@ -93,6 +95,22 @@ class LogWriter:
     def _check_open(self) -> None:
         if not self._files:
             raise RunError(f"the log '{self._directory}' is closed: open it again to write to it")
+
+    def _check_place(self) -> None:
+        """The files must still be the ones that readers open: bytes in a file that was removed are lost."""
+        held = os.fstat(self._segment)
+        for file, path in (
+            (held, _segment_path(self._directory, self._segment_start)),
+            (os.fstat(self._end_file), self._directory / "end"),
+        ):
+            try:
+                same = os.path.samestat(file, path.stat())
+            except FileNotFoundError:
+                same = False
+            if not same:
+                raise OSError(errno.ENOENT, "a file of the log was removed or replaced while it was written", str(path))
+        if held.st_size != self._position - self._segment_start:
+            raise _damaged(self._directory, self._segment_start + held.st_size, self._position)
 
     def _roll(self) -> None:
         _flush(self._segment)

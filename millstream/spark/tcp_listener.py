@@ -6,14 +6,15 @@ import selectors
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from millstream.errors import RunError, SettingError
 from millstream.spark.landing_log import SEGMENT_BYTES, LogWriter
+from millstream.spark.tcp_limits import Limits, refuse_for_room, refuse_open_lines, refuse_silent
 
 LOOPBACK = "127.0.0.1"
-LINE_BYTES = 1 << 20
 RECEIVE_BYTES = 256 << 10
 LINGER_SECONDS = 5.0
 
@@ -26,7 +27,7 @@ class TcpListener:
 
     One thread does everything in rounds: receive what is there, append it, sync once for all producers,
     acknowledge. While it waits for the disk it does not receive, so TCP itself slows the producers down
-    and memory stays bounded: by one open line for each connection.
+    and memory stays bounded by the limits. `on_failure` is called, in that thread, if it cannot go on.
 
     A producer that never reads should half-close and wait for the close from here, or be served with
     `acknowledge=False`: a socket closed with unread answers in it throws away what it had still to send.
@@ -39,9 +40,9 @@ class TcpListener:
         log_dir: Path | str = "",
         *,
         acknowledge: bool = True,
-        line_bytes: int = LINE_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
-        max_connections: int = 500,
+        limits: Limits | None = None,
+        on_failure: Callable[[RunError], None] = lambda problem: None,
     ) -> None:
         if not str(log_dir):
             raise SettingError("a listener needs 'log_dir': the directory of the log where lines land")
@@ -49,10 +50,11 @@ class TcpListener:
         self._port = port
         self._log_dir = Path(log_dir)
         self._acknowledge = acknowledge
-        self._line_bytes = line_bytes
         self._segment_bytes = segment_bytes
-        self._max_connections = max_connections
+        self._limits = limits or Limits()
+        self._on_failure = on_failure
         self._producers: dict[socket.socket, _Producer] = {}
+        self._newcomers: list[_Producer] = []
         self._thread: threading.Thread | None = None
         self._failure: RunError | None = None
         self._rows = 0
@@ -156,12 +158,13 @@ class TcpListener:
             self._selector.close()
             self._door.close()
             self._log.close()
+        if self._failure is not None:
+            self._on_failure(self._failure)
 
     def _round(self) -> None:
         """Receive, append, sync once for all, acknowledge."""
         heard: dict[_Producer, int] = {}
-        lingering = any(p.deadline for p in self._producers.values())
-        for key, events in self._selector.select(timeout=LINGER_SECONDS / 5 if lingering else None):
+        for key, events in self._selector.select(timeout=self._patience()):
             if key.fileobj is self._door:
                 self._admit()
             elif key.fileobj is not self._bell_end:
@@ -174,6 +177,26 @@ class TcpListener:
             # Whatever it has sent is durable by now: empty lines need no disk.
             producer.durable = producer.lines
             self._settle(producer)
+        self._end_some()
+
+    def _patience(self) -> float | None:
+        """How long to wait for the next thing to do."""
+        if any(p.deadline for p in self._producers.values()):
+            return LINGER_SECONDS / 5
+        return self._limits.timeout / 4 if self._producers else None
+
+    def _end_some(self) -> None:
+        """End the connections that go beyond the limits, and those that had time to hear why."""
+        held, newcomers = list(self._producers.values()), self._newcomers
+        self._newcomers = []
+        refused = [*refuse_silent(held, self._limits), *refuse_open_lines(held, self._limits)]
+        there = [producer for producer in held if producer not in newcomers]
+        for newcomer in newcomers:
+            there.append(newcomer)
+            refused += refuse_for_room(there, newcomer, self._limits)
+        for producer in refused:
+            if producer.sock in self._producers:
+                self._settle(producer)
         now = time.monotonic()
         for producer in [p for p in self._producers.values() if p.deadline and p.deadline < now]:
             self._forget(producer)
@@ -181,18 +204,16 @@ class TcpListener:
     def _admit(self) -> None:
         while True:
             try:
-                sock, _ = self._door.accept()
+                sock, address = self._door.accept()
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError:
                 return  # nobody is waiting any more
             sock.setblocking(False)
-            producer = self._producers[sock] = _Producer(sock, self._line_bytes)
+            producer = self._producers[sock] = _Producer(sock, self._limits.line_bytes, str(address[0]))
             self._connections += 1
             self._selector.register(sock, _READ, producer)
-            if len(self._producers) > self._max_connections:
-                producer.refuse(f"more than {self._max_connections} connections")
-                self._settle(producer)
+            self._newcomers.append(producer)
 
     def _land(self, producer: _Producer) -> int:
         """Append what a producer has sent; returns the number of rows."""
@@ -221,8 +242,10 @@ class TcpListener:
 class _Producer:
     """One connection: the line it has not finished yet, and what is still to be said to it."""
 
-    def __init__(self, sock: socket.socket, line_bytes: int) -> None:
+    def __init__(self, sock: socket.socket, line_bytes: int, address: str = LOOPBACK) -> None:
         self.sock = sock
+        self.address = address
+        self.silent_since = time.monotonic()
         self.lines = 0
         self.durable = 0
         self.ended = False
@@ -235,6 +258,11 @@ class _Producer:
         self._told_final = False
         self._unsaid = b""
         self._unsent = b""
+
+    @property
+    def open_bytes(self) -> int:
+        """How many bytes of a line without an end it has sent."""
+        return len(self._open_line)
 
     def hear(self) -> bytes:
         """Receive once; returns the lines to land, whole and without the empty ones."""
@@ -254,6 +282,7 @@ class _Producer:
         cut = received.rfind(b"\n") + 1
         lines = b""
         if cut:
+            self.silent_since = time.monotonic()
             lines = self._fit(bytes(self._open_line) + received[:cut])
             self._open_line.clear()
         self._keep_open(received[cut:])

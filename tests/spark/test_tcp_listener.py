@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -13,6 +14,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,12 +23,13 @@ import millstream.spark
 from millstream.errors import RunError, SettingError
 from millstream.spark import landing_log
 from millstream.spark.landing_log import LogWriter
+from millstream.spark.tcp_limits import Limits
 from millstream.spark.tcp_listener import TcpListener, _Producer
 
 
 @pytest.fixture
 def listener(tmp_path):
-    with TcpListener(log_dir=tmp_path / "log", line_bytes=1000) as started:
+    with TcpListener(log_dir=tmp_path / "log", limits=Limits(line_bytes=1000)) as started:
         yield started
 
 
@@ -195,11 +198,92 @@ def test_a_line_without_end_is_refused_while_it_is_sent(listener) -> None:
 
 
 def test_more_connections_than_allowed_are_refused(tmp_path) -> None:
-    with TcpListener(log_dir=tmp_path, max_connections=1) as listener, connect(listener) as first:
+    with TcpListener(log_dir=tmp_path, limits=Limits(connections=1)) as listener, connect(listener) as first:
         with connect(listener) as second:
             assert answers(second) == ["ERR more than 1 connections"]
         first.sendall(b"row\n")
         assert first.recv(100) == b"OK 1\n"
+
+
+def test_who_is_silent_longest_makes_room(tmp_path) -> None:
+    limits = Limits(connections=3, patience=0.05)
+    with TcpListener(log_dir=tmp_path, limits=limits) as listener, connect(listener) as busy, ExitStack() as others:
+        idle, slow = (others.enter_context(connect(listener)) for _ in range(2))
+        slow.sendall(b"never en")
+        wait(lambda: len(listener._producers) == 3)
+        time.sleep(0.1)
+        busy.sendall(b"row\n")
+        assert busy.recv(100) == b"OK 1\n"
+        assert send(listener, b"newcomer\n")[-1] == "OK 1"
+        assert answers(idle) == ["ERR it made room for another: more than 3 connections"]
+        idle.close()
+        wait(lambda: len(listener._producers) == 2)
+        busy.sendall(b"row\n")
+        assert busy.recv(100) == b"OK 2\n"
+        # Half a line keeps nobody in.
+        third, fourth = (others.enter_context(connect(listener)) for _ in range(2))
+        assert answers(slow) == ["ERR it made room for another: more than 3 connections"]
+        for sock in (third, fourth):
+            sock.sendall(b"row\n")
+            assert sock.recv(100) == b"OK 1\n"
+    assert landed(tmp_path) == [b"row", b"newcomer", b"row", b"row", b"row"]
+
+
+def test_the_silent_are_ended(tmp_path) -> None:
+    limits = Limits(timeout=0.2)
+    with TcpListener(log_dir=tmp_path, limits=limits) as listener, connect(listener) as idle:
+        with connect(listener) as slow:
+            slow.sendall(b"row\n")
+            assert slow.recv(100) == b"OK 1\n"
+            for _ in range(50):  # a line that never ends keeps nobody connected
+                slow.sendall(b"x")
+                time.sleep(0.01)
+            assert answers(slow) == ["ERR no line came for 0.2 seconds"]
+        assert answers(idle) == ["ERR no line came for 0.2 seconds"]
+    assert listener.failure is None
+
+
+def test_one_address_cannot_take_all_places(tmp_path) -> None:
+    limits = Limits(connections=4, per_address=2)
+    with TcpListener(log_dir=tmp_path, limits=limits) as listener, connect(listener), connect(listener):
+        assert send(listener) == ["ERR more than 2 connections from 127.0.0.1"]
+    with pytest.raises(SettingError, match="one address cannot have 5 of 4 connections"):
+        Limits(connections=4, per_address=5)
+
+
+def test_lines_without_an_end_share_a_bounded_memory(tmp_path) -> None:
+    limits = Limits(open_bytes=10_000, line_bytes=9000)
+    with TcpListener(log_dir=tmp_path, limits=limits) as listener, connect(listener) as small:
+        with connect(listener) as large:
+            small.sendall(b"s" * 3000)
+            large.sendall(b"l" * 8000)
+            assert answers(large) == ["ERR too many lines without an end are held for all producers"]
+        small.sendall(b"\n")
+        assert small.recv(100) == b"OK 1\n"
+    assert landed(tmp_path) == [b"s" * 3000]
+
+
+@pytest.mark.parametrize("what", ["removed", "moved", "end", "cut"])
+def test_nothing_is_acknowledged_that_is_in_no_file(tmp_path, what) -> None:
+    failures: list[RunError] = []
+    log = tmp_path / "log"
+    with TcpListener(log_dir=log, on_failure=failures.append) as listener, connect(listener) as sock:
+        sock.sendall(b"safe\n")
+        assert sock.recv(100) == b"OK 1\n"
+        if what == "removed":
+            shutil.rmtree(log)
+        elif what == "moved":
+            log.rename(tmp_path / "elsewhere")
+        elif what == "end":
+            (log / "end").unlink()
+        else:
+            os.truncate(next(log.glob("*.log")), 0)
+        sock.sendall(b"lost\n")
+        assert answers(sock) == ["ERR the log cannot be written"]
+        wait(lambda: failures)
+    assert failures == [listener.failure]
+    wanted = "is damaged" if what == "cut" else "a file of the log was removed or replaced while it was written"
+    assert wanted in str(listener.failure)
 
 
 def test_it_listens_on_loopback_unless_told_otherwise(listener, tmp_path) -> None:
@@ -266,6 +350,7 @@ def test_neither_log_nor_listener_needs_spark() -> None:
 
 SERVER = """
 import sys, time
+from millstream.spark.tcp_limits import Limits
 from millstream.spark.tcp_listener import TcpListener
 listener = TcpListener(log_dir=sys.argv[1], segment_bytes=20_000).start()
 print(listener.port, flush=True)
