@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from functools import singledispatchmethod
+from functools import partial, singledispatchmethod
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -72,6 +72,7 @@ from millstream.spark.session import open_session
 from millstream.spark.shipping import ship_classes
 from millstream.spark.silence import quiet_streams
 from millstream.spark.sinks.text import readable
+from millstream.spark.tcp_limits import limits_of
 from millstream.spark.tcp_listener import TcpListener
 from millstream.spark.ticker import pace_of
 
@@ -119,6 +120,7 @@ class Mill:
         self._runs = itertools.count(1)
         self._queries: dict[str, RunningQuery] = {}
         self._listeners: dict[str, TcpListener] = {}
+        self._reads: dict[str, set[str]] = {}
         self._spark: SparkSession | None = None
         self._progress: ProgressListener | None = None
         self._opening = threading.Lock()
@@ -330,6 +332,10 @@ class Mill:
 
     def _run(self, query: Query) -> RunningQuery:
         plan = self._plan(query, self.catalog)
+        for stream in streams_of(plan):
+            listener = self._listeners.get(stream.name.lower())
+            if listener is not None and listener.failure is not None:
+                raise listener.failure
         sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
         for sink in sinks:
             self._check_single_writer(sink, query)
@@ -370,6 +376,7 @@ class Mill:
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem
         running = RunningQuery(query, handle, counts, results, place)
         self._queries[query.name.lower()] = running
+        self._reads[query.name] = {stream.name for stream in streams_of(plan)}
         self.catalog.add(query)
         return running
 
@@ -387,7 +394,8 @@ class Mill:
         if stream.source is None or stream.source.kind != "tcp" or self.once:
             return ""
         options = read_options(stream.options, SOURCE_OPTIONS["tcp"], "tcp")
-        listener = TcpListener(str(options["host"]), int(stream.source.rest), self.home.log_of(stream.name))
+        place = str(options["host"]), int(stream.source.rest), self.home.log_of(stream.name)
+        listener = TcpListener(*place, limits=limits_of(options), on_failure=partial(self._lose, stream))
         listener.start()
         self._listeners[stream.name.lower()] = listener
         kept = (
@@ -396,6 +404,13 @@ class Mill:
             else ""
         )
         return f", listening on {listener.host}:{listener.port}{kept}"
+
+    def _lose(self, stream: Stream, problem: RunError) -> None:
+        """End the queries over a stream that nothing comes into any more: they would wait for ever, and say nothing."""
+        for query in self.queries:
+            if stream.name in self._reads.get(query.name, ()) and query.is_active:
+                with contextlib.suppress(*SPARK_ERRORS):  # it ended by itself meanwhile
+                    query.give_up(str(problem))
 
 
 connect = Mill

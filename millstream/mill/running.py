@@ -36,6 +36,7 @@ class RunningQuery:
         self.counts = counts
         self._handle = handle
         self._results = results
+        self._lost: str | None = None
 
     @property
     def name(self) -> str:
@@ -50,6 +51,8 @@ class RunningQuery:
     @property
     def failure(self) -> str | None:
         """Why it ended, if it failed."""
+        if self._lost is not None:
+            return self._lost
         problem = self._handle.exception()
         return explain_failure(problem) if problem else None
 
@@ -68,6 +71,8 @@ class RunningQuery:
         if ended is False:
             return False
         self._finish()
+        if self._lost is not None:
+            raise RunError(f"query {self.name} failed: {self._lost}")
         return True
 
     def process_available(self) -> None:
@@ -81,6 +86,11 @@ class RunningQuery:
         """Stop it; what it has read so far stays counted in its checkpoint."""
         self._handle.stop()
         self._finish()
+
+    def give_up(self, reason: str) -> None:
+        """Stop it as failed, for a reason that Spark does not know of."""
+        self._lost = reason
+        self.stop()
 
     def to_arrow(self) -> pa.Table:
         """The result rows kept so far."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -46,6 +46,16 @@ class Limits:
         if self.per_address is not None:
             return self.per_address
         return self.connections if is_loopback(address) else max(1, self.connections // 5)
+
+
+def limits_of(options: Mapping[str, object]) -> Limits:
+    """The limits that the OPTIONS of a stream say."""
+    of_one = options["connections_per_address"]
+    return Limits(
+        connections=int(str(options["connections"])),
+        per_address=None if of_one is None else int(str(of_one)),
+        timeout=float(str(options["timeout"])),
+    )
 
 
 def is_loopback(address: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -148,6 +149,26 @@ def test_tcp_lands_rows_and_stamps_them_on_arrival(live_mill: Mill, text_format:
     (bad,) = live_mill.query("bad").to_arrow().to_pylist()
     assert bad["raw"] == lines[1]
     assert bad["reason"] == "id: 'x' is not an INT"
+
+
+def test_queries_fail_when_the_log_of_their_stream_is_gone(live_mill: Mill) -> None:
+    live_mill.execute("""
+        CREATE STREAM s (id INT) SOURCE 'tcp:0' OPTIONS (format = 'csv', timeout = '60');
+        CREATE STREAM odd AS SELECT id FROM s WHERE id % 2 = 1;
+        CREATE QUERY q AS SELECT id FROM odd;
+    """)
+    with socket.create_connection(("127.0.0.1", live_mill.listeners["s"].port), timeout=60) as producer:
+        producer.sendall(b"1\n")
+        assert producer.recv(100) == b"OK 1\n"
+        shutil.rmtree(live_mill.home.log_of("s"))
+        producer.sendall(b"2\n")
+        assert producer.recv(100) == b"ERR the log cannot be written\n"
+    gone = "could not land lines"
+    with pytest.raises(RunError, match=f"query q failed: .*{gone}"):
+        live_mill.query("q").wait(60)
+    assert live_mill.query("q").state == "failed"
+    with pytest.raises(RunError, match=gone):
+        live_mill.execute("CREATE QUERY later AS SELECT id FROM s;")
 
 
 def test_columns_are_computed_from_what_a_source_delivers(run: Callable[[str], Mill], tmp_path: Path) -> None:
