@@ -9,7 +9,7 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.language.every_argument import check_arguments
-from millstream.language.every_word import check_words
+from millstream.language.every_word import check_brackets, check_words
 from millstream.language.nodes import EslWindow
 from millstream.language.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.spark_dialect import SparkFaithful
@@ -210,6 +210,16 @@ def _parse(tokens: list[Token], text: str, method: Any) -> Any:
         raise UnexpectedToken(f"unexpected '{at.text}'", (at.start, at.end + 1))
     tree = trees[0]
     if isinstance(tree, exp.Expr):
+        check_brackets(tokens)
         check_arguments(tree, tokens)
-        check_words(tree, tokens, tokenize(tree.sql(dialect=Esl)))
+        check_words(tree, tokens, tokenize(_again(tree, tokens)))
     return tree
+
+
+def _again(tree: exp.Expr, tokens: list[Token]) -> str:
+    """The text of a tree; sqlglot reads types that it cannot write, as REAL(x)."""
+    try:
+        return tree.sql(dialect=Esl)
+    except ValueError:
+        span = (tokens[0].start, tokens[-1].end + 1)
+        raise NotUnderstood("this is not understood", span) from None

@@ -78,6 +78,19 @@ def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None
                 )
 
 
+def check_brackets(tokens: list[Token]) -> None:
+    """Refuse a bracket that is never closed: sqlglot does not miss the end of some functions."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.L_PAREN:
+            opened.append(token)
+        elif token.token_type is TokenType.R_PAREN and opened:
+            opened.pop()
+    if opened:
+        at = (opened[-1].start, opened[-1].end + 1)
+        raise NotUnderstood("this bracket is never closed", at, hint="add the missing ')'")
+
+
 def _check_needed(tokens: list[Token], written: Counter[str]) -> None:
     """Refuse what sqlglot makes up: it takes FROM s alone for SELECT * FROM s, and knows where a THEN is missing."""
     given = Counter(word for token in tokens for word in _words(token))
