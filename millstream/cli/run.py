@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         conf=conf,
         display=printer.show,
     ) as mill:
-        bound = mill.check(text)
+        bound = mill.ready(text)
         started = time.monotonic()
         with progress.of(mill), contextlib.ExitStack() as stack:
             if any(isinstance(b, Rows | Start | Store) for b in bound):

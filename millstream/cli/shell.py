@@ -236,7 +236,7 @@ class Shell:
         """Carry out statements; nothing is done if one of them is wrong. Relative addresses start from `base`."""
         from millstream.language.bind import Rows, Start, Store
 
-        bound = self.mill.check(text)
+        bound = self.mill.ready(text)
         if any(isinstance(b, Rows | Start | Store) for b in bound):
             self._need_spark()
         for statement, answer in zip(bound, self.mill.answers(text, base), strict=True):

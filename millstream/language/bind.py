@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
@@ -25,7 +26,7 @@ from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, s
 from millstream.language.aggregate_statements import CreateAggregate, CreatePythonAggregate, ExplainAggregate
 from millstream.language.bind_aggregate import bind_aggregate
 from millstream.language.bind_definitions import bind_sink, bind_stream, bind_table
-from millstream.language.bind_python_class import bind_python_class
+from millstream.language.bind_python_class import bind_python_class, load_class
 from millstream.language.bind_split import bind_split
 from millstream.language.binder import bind_query
 from millstream.language.check_calls import check_calls
@@ -54,12 +55,14 @@ from millstream.language.statements import (
 class Define:
     """Put a stream, a table, a sink or an aggregate into the catalog; `known` if IF NOT EXISTS found it there.
 
-    `warnings` are texts for the author of an aggregate.
+    `warnings` are texts for the author of an aggregate. `load` imports a class and gives more of them: it runs code of
+    its author, so it is for those who carry the statement out.
     """
 
     definition: Definition
     known: bool = False
     warnings: tuple[str, ...] = ()
+    load: Callable[[], tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -291,9 +294,9 @@ def _create_aggregate(statement: CreateAggregate, catalog: Catalog) -> Bound:
 
 @_bind.register
 def _create_python_aggregate(statement: CreatePythonAggregate, catalog: Catalog) -> Bound:
-    definition, warnings = bind_python_class(statement)
+    definition = bind_python_class(statement)
     define = _define(definition, statement, statement.name, catalog, statement.if_not_exists)
-    return Define(definition, define.known, warnings)
+    return Define(definition, define.known, load=partial(load_class, definition, statement))
 
 
 @_bind.register

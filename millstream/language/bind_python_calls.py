@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.aggregates.user.python_aggregate import PyAggregate
-from millstream.aggregates.user.python_class import find_class
+from millstream.aggregates.user.python_aggregate import PromisedAggregate, PyAggregate
+from millstream.aggregates.user.python_class import known_class
 from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall, PythonAggregate
@@ -63,9 +63,13 @@ def refuse_bare(query: exp.Select, scope: Scope, text: str) -> None:
                 )
 
 
-def _instance(definition: PythonAggregate) -> PyAggregate:
+def _instance(definition: PythonAggregate) -> PyAggregate | PromisedAggregate:
+    """The aggregate; without the class if nobody has imported it, for binding runs no code of users."""
     outputs = tuple(zip(definition.result.names, _types(definition.result), strict=True))
-    return PyAggregate(definition.name, find_class(definition.place), _types(definition.parameters), outputs)
+    cls, arguments = known_class(definition.place), _types(definition.parameters)
+    if cls is None:
+        return PromisedAggregate(definition.name, arguments, outputs)
+    return PyAggregate(definition.name, cls, arguments, outputs)
 
 
 def _types(schema: Schema) -> list[object]:

@@ -1,4 +1,7 @@
-"""CREATE AGGREGATE ... LANGUAGE PYTHON: the class must be there and fit."""
+"""CREATE AGGREGATE ... LANGUAGE PYTHON: the class must be there and fit, when the statement is carried out.
+
+To import a module runs it. So nothing is imported while statements are only bound, as for EXPLAIN.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,21 @@ from millstream.language.bind_aggregate import bind_python_aggregate
 CLAUSE = "LANGUAGE PYTHON"
 
 
-def bind_python_class(statement: CreatePythonAggregate) -> tuple[PythonAggregate, tuple[str, ...]]:
-    """The aggregate that a class is, and what its author should know about it; the class must be there and fit."""
+def bind_python_class(statement: CreatePythonAggregate) -> PythonAggregate:
+    """The aggregate that a class is to be."""
     definition = bind_python_aggregate(statement)
     for column in (*definition.parameters, *definition.result):
         if carried(column.type) is None:
             message = f"an aggregate in Python cannot have '{column.name}' {type_name(column.type)} yet"
             hint = "numbers, texts, truths, dates, times and arrays of them work"
             raise NotYet(message, statement.text, statement.name.span, clause="CREATE AGGREGATE", hint=hint)
+    return definition
+
+
+def load_class(definition: PythonAggregate, statement: CreatePythonAggregate) -> tuple[str, ...]:
+    """Import the class, which must fit; what its author should know about it."""
     try:
         form = check_class(find_class(definition.place), len(definition.parameters))
     except ClassProblem as problem:
         raise Refused(str(problem), statement.text, statement.place.span, clause=CLAUSE, hint=problem.hint) from problem
-    return definition, form.warnings(definition.name)
+    return form.warnings(definition.name)

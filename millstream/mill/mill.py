@@ -132,7 +132,7 @@ class Mill:
 
     def execute(self, text: str) -> list[Answer]:
         """Carry out every statement of a text, in order. Nothing is done if one of them is wrong."""
-        self.check(text)
+        self.ready(text)
         return list(self.answers(text))
 
     def answers(self, text: str, base: Path | str | None = None) -> Iterator[Answer]:
@@ -158,6 +158,14 @@ class Mill:
             bound = bind(statement, trial)
             pretend(bound, trial)
             checked.append(bound)
+        return checked
+
+    def ready(self, text: str) -> list[Bound]:
+        """The same for a text that is to be carried out next: classes of aggregates are imported, and must fit."""
+        checked = self.check(text)
+        for bound in checked:
+            if isinstance(bound, Define) and bound.load is not None and not bound.known:
+                bound.load()
         return checked
 
     def query(self, name: str) -> RunningQuery:
@@ -235,10 +243,11 @@ class Mill:
         definition = bound.definition
         if bound.known:
             return Answer(f"{definition.name} is already there")
+        warnings = (*bound.warnings, *(bound.load() if bound.load is not None else ()))
         note = self._listen(definition) if isinstance(definition, Stream) else ""
         self.catalog.add(definition)
         created = f"created {describe.kind_of(definition)} {definition.name}{note}"
-        return Answer("\n".join([created, *bound.warnings]))
+        return Answer("\n".join([created, *warnings]))
 
     @_do.register
     def _store(self, bound: Store) -> Answer:

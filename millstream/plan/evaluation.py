@@ -7,6 +7,7 @@ from typing import Any
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.evaluation import over_frames, over_panes
+from millstream.aggregates.user.python_aggregate import PromisedAggregate
 from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.landmark import Landmark
@@ -27,6 +28,8 @@ def evaluation(aggregate: Aggregate, window: Window[Any]) -> str:
     >>> evaluation(largest, OverRows(9))
     'merge tree'
     """
+    if isinstance(aggregate, PromisedAggregate):
+        return "as its class can"
     if isinstance(window, Landmark):
         return "running total"  # nothing ever leaves, so there is nothing to remove
     if isinstance(window, Paned):

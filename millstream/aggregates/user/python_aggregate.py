@@ -14,9 +14,17 @@ from millstream.aggregates.user.python_class import ClassForm
 from millstream.aggregates.user.python_objects import Objects
 from millstream.aggregates.user.python_results import to_answers
 from millstream.aggregates.user.python_structs import Structs
+from millstream.errors import RunError
 
 Outputs = tuple[tuple[str, pa.DataType], ...]
 """The columns of the result: names and types."""
+
+
+def result_of(outputs: Outputs) -> pa.DataType:
+    """The type of the answers: that of one column, or lists of rows."""
+    if len(outputs) == 1:
+        return outputs[0][1]
+    return pa.list_(pa.struct([pa.field(name, type_) for name, type_ in outputs]))
 
 
 class PyAggregate(Aggregate):
@@ -42,9 +50,7 @@ class PyAggregate(Aggregate):
     @property
     def result(self) -> pa.DataType:
         """The declared type, or lists of rows."""
-        if len(self.outputs) == 1:
-            return self.outputs[0][1]
-        return pa.list_(pa.struct([pa.field(name, type_) for name, type_ in self.outputs]))
+        return result_of(self.outputs)
 
     @property
     def components(self) -> tuple[pa.DataType, ...]:
@@ -101,3 +107,46 @@ class PyAggregate(Aggregate):
 
     def __hash__(self) -> int:
         return hash((self._name, self.cls, self.arguments))
+
+
+class PromisedAggregate(Aggregate):
+    """An aggregate whose class has not been imported: what can be told of it without running code of its author."""
+
+    def __init__(self, name: str, arguments: Sequence[pa.DataType], outputs: Outputs) -> None:
+        super().__init__(arguments)
+        self.outputs = outputs
+        self._name = name
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name that the user gave it."""
+        return self._name
+
+    @property
+    def result(self) -> pa.DataType:
+        """The declared type, or lists of rows."""
+        return result_of(self.outputs)
+
+    @property
+    def components(self) -> tuple[pa.DataType, ...]:
+        """Not known."""
+        raise self._unknown()
+
+    def zero(self, groups: int) -> State:
+        """Not known."""
+        raise self._unknown()
+
+    def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
+        """Not known."""
+        raise self._unknown()
+
+    def merge(self, left: State, right: State) -> State:
+        """Not known."""
+        raise self._unknown()
+
+    def finish(self, state: State) -> pa.Array:
+        """Not known."""
+        raise self._unknown()
+
+    def _unknown(self) -> RunError:
+        return RunError(f"the class of {self._name} has not been imported\nhelp: carry out its CREATE AGGREGATE first")

@@ -70,6 +70,17 @@ def remember(cls: type) -> str:
     return place_of(cls)
 
 
+def known_class(place: str) -> type | None:
+    """The class at a place, if it is declared or its module has been imported already; nothing is imported."""
+    if place in _DECLARED:
+        return _DECLARED[place]
+    name, _, qualname = place.partition(":")
+    found: Any = sys.modules.get(name)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None
+
+
 def find_class(place: str) -> type:
     """The class at a place 'module:Class', imported if need be."""
     if place in _DECLARED:

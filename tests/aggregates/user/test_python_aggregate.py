@@ -213,6 +213,8 @@ def bound(text: str, known: Catalog | None = None) -> Any:
     for statement in statements(text):
         found = bind(statement, known)
         if isinstance(found, Define):
+            if found.load is not None:
+                found = replace(found, warnings=found.load())
             known.add(found.definition)
     return found
 

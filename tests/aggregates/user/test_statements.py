@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from millstream.catalog.definitions import PythonAggregate, UserAggregate
-from millstream.errors import NameTaken
+from millstream.cli.explain import script_plans
+from millstream.errors import NameTaken, Refused, UnknownName
 from millstream.language.parser import is_complete
 from millstream.mill.mill import Mill
 from tests.aggregates.user import paper
@@ -113,3 +115,30 @@ def test_a_parameter_that_a_column_hides_everywhere_is_told(mill: Mill) -> None:
     assert told.endswith("help: a column of that name hides it: write f.x for the parameter")
     known = text % "UPDATE t SET x = x + f.x; INSERT INTO RETURN SELECT t.x FROM t;"
     assert mill.execute(f"DROP AGGREGATE f; {known}")[1].message == "created aggregate f"
+
+
+def test_a_module_is_imported_when_the_statement_is_carried_out(tmp_path: Path) -> None:
+    (tmp_path / "loud_module.py").write_text(
+        "import pathlib\nfrom tests.aggregates.user.classes import Mean\n"
+        "(pathlib.Path(__file__).parent / 'ran').touch()\n"
+    )
+    text = """CREATE STREAM s (ts TIMESTAMP, x DOUBLE) ORDER BY ts SOURCE 'csv:s';
+        CREATE AGGREGATE loud (x DOUBLE) : DOUBLE LANGUAGE PYTHON 'loud_module:Mean';"""
+    select = "SELECT loud(x) [RANGE 1 HOUR] AS m, loud(x + 1) AS n FROM s"
+    with Mill(base=tmp_path) as mill:
+        mill.check(f"{text} {select}; EXPLAIN {select};")
+        plans = script_plans(f"{text} CREATE QUERY q AS {select};")
+        assert not (tmp_path / "ran").exists()
+        assert "LOUD(x) (as its class can)" in plans["q"][1]
+        with pytest.raises(UnknownName):
+            mill.execute(f"{text} SELECT nothing FROM s")
+        assert not (tmp_path / "ran").exists()
+        assert "no reduce_batch" in mill.execute(text)[1].message
+        assert (tmp_path / "ran").exists()
+        assert "LOUD(x) (running total)" in str(mill.execute(f"EXPLAIN {select}")[0].text)
+
+
+def test_nothing_is_carried_out_if_a_class_does_not_fit(mill: Mill) -> None:
+    with pytest.raises(Refused, match="no Python module 'nowhere'"):
+        mill.execute(f"{paper.AVERAGE}; CREATE AGGREGATE g (x DOUBLE) : DOUBLE LANGUAGE PYTHON 'nowhere:F'")
+    assert mill.catalog.aggregate("myavg") is None
