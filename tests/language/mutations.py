@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -82,11 +82,11 @@ def snapshot(catalog: Catalog) -> Catalog:
 
 
 @cache
-def corpus() -> tuple[Case, ...]:
-    """The statements of the pages, the examples and the tests."""
+def corpus(whole: bool = True) -> tuple[Case, ...]:
+    """The statements of the pages and the examples, and of the tests if it is to be the whole."""
     cases: dict[str, Case] = {}
     house = auctions.catalog()
-    for script in _scripts():
+    for script in [*_scripts(), *(_scripts_of_tests() if whole else ())]:
         for first in (Catalog(), house):
             try:
                 found = list(_cases(script, snapshot(first)))
@@ -111,6 +111,9 @@ def _scripts() -> Iterator[str]:
     yield auctions.SCRIPT
     for path in sorted((ROOT / "examples").rglob("*.esl")):
         yield path.read_text(encoding="utf-8")
+
+
+def _scripts_of_tests() -> Iterator[str]:
     for folder in ("language", "e2e", "windows", "spark", "examples", "operators", "aggregates"):
         for path in sorted((ROOT / "tests" / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -128,8 +131,9 @@ def _may_be_script(text: str) -> bool:
 class Mutator:
     """Changes statements; the same seed changes them in the same way."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, cases: Sequence[Case]) -> None:
         self.chance = random.Random(seed)
+        self.cases = cases
 
     def mutated(self, case: Case) -> str:
         """The text of a statement with one change in it, sometimes two."""
@@ -146,7 +150,7 @@ class Mutator:
     def _word(self) -> str:
         if self.chance.random() < 0.7:
             return self.chance.choice(WORDS).replace("_x_AS_", " x AS ").replace("_BROADCAST", " BROADCAST")
-        return self.chance.choice(spelt(self.chance.choice(corpus()).text))
+        return self.chance.choice(spelt(self.chance.choice(self.cases).text))
 
     def _insert(self, words: list[str]) -> list[str]:
         place = self.chance.randint(0, len(words))
@@ -194,7 +198,7 @@ class Mutator:
         return [*rest[:place], *part, *rest[place:]]
 
     def _graft(self, words: list[str]) -> list[str] | None:
-        other = spelt(self.chance.choice(corpus()).text)
+        other = spelt(self.chance.choice(self.cases).text)
         clauses = self._clauses(other)
         if not clauses:
             return None

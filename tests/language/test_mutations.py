@@ -39,9 +39,9 @@ LEFT_TO_SPARK: dict[str, str] = {}
 
 def drawn() -> Iterator[tuple[int, Case, str]]:
     """Statements of the corpus with a change in each."""
-    cases = corpus()
+    cases = corpus(whole=TRIED > 1000)
     for seed in range(BEGIN, BEGIN + TRIED):
-        mutator = Mutator(seed)
+        mutator = Mutator(seed, cases)
         case = mutator.chance.choice(cases)
         yield seed, case, mutator.mutated(case)
 
