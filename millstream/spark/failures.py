@@ -38,7 +38,8 @@ def explain_failure(problem: BaseException) -> str:
         return str(problem)
     text = str(problem)
     if header := re.search(r"CSV header does not conform to the schema\.[\s\S]*?CSV file: (\S+)", text):
-        names = re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)
+        # Lines of CSV are read as bytes, see sources/csv.py.
+        names = [_as_utf8(name) for name in re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)]
         found = f" ({names[0]}, not {names[1]})" if len(names) == 2 else ""
         return f"the header of {header[1]} differs from the first file's{found}"
     if "Invalid batch: path#" in text:  # of a stage that reads files by itself
@@ -53,3 +54,15 @@ def explain_failure(problem: BaseException) -> str:
     found = causes[-1] if causes else whole[0] if (whole := _WHOLE.match(text.strip())) else type(problem).__name__
     told = " ".join(found.split())  # Spark breaks its sentences into lines
     return _STATE.sub("", _CLASS.sub("", told))
+
+
+def _as_utf8(text: str) -> str:
+    """Text of which Spark has seen the bytes as characters.
+
+    >>> _as_utf8("cafÃ©")
+    'café'
+    """
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text

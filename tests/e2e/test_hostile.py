@@ -20,11 +20,11 @@ from tests.e2e.hostile import Author, write_parquet, write_text
 
 pytestmark = pytest.mark.spark
 
-ROWS = int(os.environ.get("MILLSTREAM_HOSTILE", "600"))
+ROWS = int(os.environ.get("MILLSTREAM_HOSTILE", "400"))
 SEED = int(os.environ.get("MILLSTREAM_HOSTILE_SEED", "0"))
 FILES = max(12, ROWS // 20)
 PRODUCERS = 8
-BATCHES = f"max_files_per_batch = {FILES // 3}"
+BATCHES = f"max_files_per_batch = {-(-FILES // 2)}"
 
 
 def push(author: Author, log: Path) -> Counter[bytes]:

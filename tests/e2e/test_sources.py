@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_csv_columns_are_found_by_name(run: Callable[[str], Mill], tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("extra,NAME,id\nx,ann,1\ny,bob,2\n")
+    (tmp_path / "a.csv").write_text("\u00e9xtra`,NAME,id\nx,ann,1\ny,bob,2\n", encoding="utf-8")
     mill = run("CREATE STREAM s (id INT, name STRING) SOURCE 'csv:a.csv'; CREATE QUERY q AS SELECT * FROM s;")
     assert mill.query("q").to_arrow().to_pylist() == [{"id": 1, "name": "ann"}, {"id": 2, "name": "bob"}]
 
