@@ -114,12 +114,16 @@ def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> 
     text = F.col(TEXT) if lines else F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})
     missing = [_missing(c.name) for c in stream.arriving if not c.nullable]
     known = F.coalesce(F.lit(None).cast("string"), *missing, *([] if out is None else [out]))
-    frame = arrivals.frame.filter(reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)).select(
+    either = reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)
+    # Which line comes first is known only where the lines are looked at one after the other.
+    begins = F.col(START) == 0 if arrivals.header else F.lit(False)
+    frame = arrivals.frame.filter(either | begins).select(
         F.coalesce(F.col(RAW), text).cast("binary").alias("raw"),
         (F.col(LENGTH) if lines else F.lit(0)).alias("length"),
         F.when(F.col(RAW).isNull(), known).alias("known"),
         arrivals.origin.alias("origin"),
-        (F.col(START) if arrivals.header else F.lit(0)).alias("start"),
+        either.alias("wrong"),
+        begins.alias("begins"),
     )
     explain = explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
     return frame.mapInArrow(explain, spark_schema(REJECTED_SCHEMA))

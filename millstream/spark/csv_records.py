@@ -82,7 +82,7 @@ def records(file: bytes, delimiter: str) -> Iterator[bytes]:
 
 def names_in(record: bytes, delimiter: str) -> list[str]:
     """The names that a header holds, as they are compared."""
-    text = record.decode(errors="replace")
+    text = record.removeprefix(_BOM).decode(errors="replace")
     return [name.lower() for name in next(csv.reader([text], delimiter=delimiter), [])]
 
 

@@ -11,9 +11,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.catalog.schema import Schema, type_name
-from millstream.spark.csv_records import still_open
+from millstream.errors import RunError
+from millstream.spark.csv_records import names_in, still_open
 
 LINE_BYTES = 16 << 20
 """The longest line that is read. A listener takes no line of more than a part of that."""
@@ -34,30 +36,60 @@ _WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 def explain_rejections(
     schema: Schema, text_format: str | None, delimiter: str, header: tuple[str, ...] = ()
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """From (raw, length, known, origin, start) to (raw, reason, origin), for mapInArrow; known reasons stay."""
+    """From (raw, length, known, origin, wrong, begins) to (raw, reason, origin), for mapInArrow; known reasons stay.
+
+    A header must be the first line of each file that holds anything; where there is one, the rows are not only those
+    that are wrong, but all of the part with which a file `begins`.
+    """
     # Types travel to the workers by name: sqlglot's trees are heavier than what is needed there.
     columns = [(c.name, type_name(c.type), c.nullable) for c in schema]
-    names = [name.lower() for name in header]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         csv.field_size_limit(LINE_BYTES + 1)
-        begun: set[str] = set()
+        headers = _Headers(header, delimiter)
         for batch in batches:
+            below = headers.without(batch) if header else batch
             told = []
-            for row in batch.to_pylist():
-                raw, origin = row["raw"], row["origin"]
-                # The lines of a file come in order, so the first one that names its columns is its header.
-                if names and row["start"] == 0 and origin not in begun and _reads_as(raw, names, delimiter):
-                    begun.add(origin)
-                    continue
+            for row in below.filter(below["wrong"]).to_pylist():
                 # What is not UTF-8 is shown as it would be written in a program.
-                text = raw.decode(errors="backslashreplace")
-                told.append((text, _why(raw, row, columns, text_format, delimiter), origin))
+                text = row["raw"].decode(errors="backslashreplace")
+                told.append((text, _why(row["raw"], row, columns, text_format, delimiter), row["origin"]))
             rows = zip(*told, strict=True) if told else ((), (), ())
             arrays = [pa.array(values, pa.string()) for values in rows]
             yield pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])
 
     return run
+
+
+class _Headers:
+    """The headers of the files whose lines a task is given, each file in one go."""
+
+    def __init__(self, names: tuple[str, ...], delimiter: str) -> None:
+        self._names = ",".join(names)
+        self._wanted = [name.lower() for name in names]
+        self._delimiter = delimiter
+        self._seen: set[str] = set()
+
+    def without(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The lines that are no headers; a file without this header is an error, as it is for Spark's reader."""
+        origins = batch["origin"].dictionary_encode()
+        found: list[int] = []
+        for number, origin in enumerate(origins.dictionary.to_pylist()):
+            if origin in self._seen:
+                continue
+            of_file = pc.and_(pc.equal(origins.indices, number), batch["begins"])
+            for at in pc.indices_nonzero(of_file).to_pylist():
+                if batch["raw"][at].as_py().strip(BLANK.encode()):
+                    self._check(batch["raw"][at].as_py(), origin)
+                    self._seen.add(origin)
+                    found.append(at)
+                    break
+        return batch.filter(pc.invert(pc.is_in(pa.array(range(batch.num_rows)), pa.array(found, pa.int64()))))
+
+    def _check(self, line: bytes, origin: str) -> None:
+        if names_in(line, self._delimiter) != self._wanted:
+            text = line.decode(errors="replace")
+            raise RunError(f"the header of {origin} differs from the first file's ({text}, not {self._names})")
 
 
 def _why(
@@ -72,14 +104,6 @@ def _why(
     except UnicodeDecodeError as problem:
         return f"not UTF-8: byte 0x{raw[problem.start]:02x} at position {problem.start}"
     return reason(text, columns, text_format, delimiter)
-
-
-def _reads_as(raw: bytes, names: list[str], delimiter: str) -> bool:
-    """Whether a line names the columns of a file."""
-    try:
-        return [f.lower() for f in next(csv.reader([raw.decode()], delimiter=delimiter), [])] == names
-    except (ValueError, csv.Error):
-        return False
 
 
 def reason(text: str, columns: list[tuple[str, str, bool]], text_format: str | None, delimiter: str = ",") -> str:
