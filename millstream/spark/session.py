@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
+from millstream.spark.class_archive import java_options
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
 """What Spark starts in place of Python, on this machine: a query then starts half a second sooner."""
@@ -65,8 +66,8 @@ LOCAL_SETTINGS = (
     Setting("spark.driver.bindAddress", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.driver.host", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.sql.shuffle.partitions", str(os.cpu_count() or 2), "one task per core: more are only overhead"),
-    Setting("spark.driver.defaultJavaOptions", "-XX:+UseParallelGC",
-            "micro-batches are short: a collector that works beside them takes the cores they need"),
+    Setting("spark.driver.defaultJavaOptions", f"-XX:+UseParallelGC {java_options()}".strip(),
+            "micro-batches are short: a collector beside them takes the cores they need; classes mapped, not loaded"),
     Setting("spark.driver.memory", f"{max(1, min(8, psutil.virtual_memory().total // 4 // 2**30))}g",
             "the driver runs everything: a quarter of the machine, 8 GiB at the most"),
 )  # fmt: skip
