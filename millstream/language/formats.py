@@ -36,7 +36,48 @@ _INSTEAD = {"Y": "y for the year", "D": "d for the day of the month", "T": "'T' 
 _PARTS = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[{}#']")
 _DIGITS = re.compile(r"(MI|S)?[$L]?(?:[09GL$,]*)(?:[.D][09]*)?\$?(PR|MI|S)?", re.IGNORECASE)
 _BINARY = frozenset(["base64", "hex", "utf-8"])
+_DATE_UNITS = "year yyyy yy quarter month mm mon week"
+_FIELDS = (
+    "year y years yr yrs yearofweek quarter qtr month mon mons months week w weeks day d days dayofweek dow "
+    "dayofweek_iso dow_iso doy hour h hours hr hrs minute m min mins minutes second s sec seconds secs"
+)
+_DAYS = "mo mon monday tu tue tuesday we wed wednesday th thu thursday fr fri friday sa sat saturday su sun sunday"
+_CHARSETS = "utf-8 us-ascii iso-8859-1 utf-16 utf-16be utf-16le utf-32"
+_WORDS = {
+    "trunc": (1, "unit of dates", _DATE_UNITS),
+    "date_trunc": (0, "unit of time", f"{_DATE_UNITS} day dd hour minute second millisecond microsecond"),
+    "next_day": (1, "day of the week", _DAYS),
+    "extract": (0, "part of a time", _FIELDS),
+    "date_part": (0, "part of a time", _FIELDS),
+    "datepart": (0, "part of a time", _FIELDS),
+    "encode": (1, "set of characters", _CHARSETS),
+    "decode": (1, "set of characters", _CHARSETS),
+    "to_binary": (1, "form of bytes", "utf-8 utf8 hex base64"),
+    "try_to_binary": (1, "form of bytes", "utf-8 utf8 hex base64"),
+}
+"""Which argument of a function is a word, what it is, and the words: with others it gives NULL, or fails."""
 _EXAMPLE = "as in 'yyyy-MM-dd HH:mm:ss'"
+
+
+def word_mistake(name: str, arguments: Sequence[exp.Expr]) -> tuple[exp.Expr, str, str] | None:
+    """The word in a call that the function does not know, what is wrong with it, and what to write instead.
+
+    >>> word_mistake("date_trunc", [exp.Literal.string("fortnight"), exp.column("ts")])[1:]
+    ("'fortnight' is no unit of time", 'date_trunc knows year, quarter, month, week, day, hour and others')
+    """
+    if name not in _WORDS or len(arguments) != 2:
+        return None
+    place, what, known = _WORDS[name]
+    node = arguments[place]
+    if not isinstance(node, exp.Var) and not (isinstance(node, exp.Literal) and node.is_string):
+        return None
+    if node.name.lower() in known.split():
+        return None
+    shown = [word for word in _TYPICAL if word in known.split()] or known.split()
+    return node, f"'{node.name}' is no {what}", f"{name} knows {', '.join(shown[:6])} and others"
+
+
+_TYPICAL = ("year", "quarter", "month", "week", "day", "hour", "monday", "tuesday")
 
 
 def format_mistake(name: str, arguments: Sequence[exp.Expr]) -> tuple[str, str] | None:

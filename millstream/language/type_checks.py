@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import functions
-from millstream.language.formats import format_mistake
+from millstream.language.formats import format_mistake, word_mistake
 from millstream.language.literals import SPECIAL_TIMES, stands_for
 from millstream.language.types import infer
 from millstream.language.written import told
@@ -184,6 +184,10 @@ def _format(node: exp.Expr) -> Iterator[Mistake]:
     wrong = format_mistake(name, arguments) if name is not None else None
     if wrong is not None:
         yield Mistake(arguments[1], *wrong)
+    if isinstance(node, exp.Extract):
+        arguments = [node.this, node.expression]
+    if name is not None and (word := word_mistake(name, arguments)) is not None:
+        yield Mistake(*word)
 
 
 def _must_be_true_or_false(node: exp.Expr, where: str) -> Iterator[Mistake]:

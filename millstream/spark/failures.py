@@ -18,7 +18,8 @@ _WHOLE = re.compile(rf"[\s\S]+?{_END}")
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 _USER = re.compile(r"UserCodeError: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:\[[A-Z_.]+\] )+")
-_STATE = re.compile(r"(?:\s*SQLSTATE: \w+)+$")
+_STATE = re.compile(r"\s*SQLSTATE: .*|\s+1\) You can set \"spark\..*")
+"""What follows a sentence of Spark: a code, then its own plan; or advice about settings that nobody here can make."""
 
 
 def explain_failure(problem: BaseException) -> str:
@@ -28,8 +29,8 @@ def explain_failure(problem: BaseException) -> str:
     'disk full'
     >>> explain_failure(ValueError("[STREAM_FAILED] Query [id = 1] terminated with exception: [BAD] Oh. SQLSTATE: 2"))
     'Oh.'
-    >>> explain_failure(ValueError("[A.B] You may\nget others in Spark >= 3. SQLSTATE: 42\n\nJVM stacktrace:\nx"))
-    'You may get others in Spark >= 3.'
+    >>> explain_failure(ValueError("[A.B] You may\nget others. SQLSTATE: 42; line 1\n\nJVM stack:\nx"))
+    'You may get others.'
     >>> print(explain_failure(ValueError("assertion failed: Invalid batch: path#1 != path#2,day#3")))
     folders that are named after values, as day=7, have appeared among the files of a stream
     help: start the query again, or SET reader = 'spark' before it
