@@ -59,7 +59,7 @@ class Home:
             new = file.with_suffix(".new")
             new.write_text(json.dumps(record, indent=1))
             new.replace(file)
-            return QueryPlace(folder, record["id"], fresh=True)  # type: ignore[arg-type]
+            return QueryPlace(folder, record["id"], fresh=True, new=True)  # type: ignore[arg-type]
         record = json.loads(file.read_text())
         if record["sources"] != sources:
             raise RunError(
@@ -74,6 +74,11 @@ class Home:
                 f"help: give the query another name, or remove {folder} to start from the beginning"
             )
         return QueryPlace(folder, str(record["id"]), fresh=not (folder / "checkpoint" / "offsets").exists())
+
+    def undo(self, place: QueryPlace) -> None:
+        """A query has not started: if it is new, nothing of it stays, and its name is free."""
+        if place.new:
+            shutil.rmtree(place.folder, ignore_errors=True)
 
     def forget_query(self, name: str) -> None:
         """Remove what a dropped query had kept: a new one of that name begins anew."""

@@ -7,7 +7,7 @@ import itertools
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial, singledispatchmethod
@@ -71,6 +71,7 @@ from millstream.spark.query import Clocks, start
 from millstream.spark.session import open_session
 from millstream.spark.shipping import ship_classes
 from millstream.spark.silence import quiet_streams
+from millstream.spark.sinks import QueryPlace
 from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_limits import limits_of
 from millstream.spark.tcp_listener import TcpListener
@@ -119,6 +120,7 @@ class Mill:
         self._selects = itertools.count(1)
         self._runs = itertools.count(1)
         self._queries: dict[str, RunningQuery] = {}
+        self._written: dict[str, set[str]] = {}
         self._listeners: dict[str, TcpListener] = {}
         self._reads: dict[str, set[str]] = {}
         self._spark: SparkSession | None = None
@@ -313,6 +315,7 @@ class Mill:
             running = self._queries.pop(definition.name.lower(), None)
             if running:
                 running.stop()
+                running.disown(self._written)
             self.home.forget_query(definition.name)
         if isinstance(definition, Stream) and (listener := self._listeners.pop(definition.name.lower(), None)):
             listener.stop()
@@ -331,7 +334,7 @@ class Mill:
 
     def _host(self) -> Host:
         ship_classes(self.catalog)
-        return Host(self.spark, self._base, self.home.log_of)
+        return Host(self.spark, self._base, self.home.log_of, written=self._written)
 
     def _frame(self, select: Select) -> DataFrame:
         try:
@@ -348,19 +351,29 @@ class Mill:
         sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
         for sink in sinks:
             self._check_single_writer(sink, query)
-        shape = shape_of(plan)
-        place = self.home.query_place(query, sources_of(plan), shape)
+        place = self.home.query_place(query, sources_of(plan), shape_of(plan))
+        try:
+            running = self._started(query, plan, sinks, place)
+        except BaseException:
+            self.home.undo(place)
+            raise
+        self._queries[query.name.lower()] = running
+        self._reads[query.name] = {stream.name for stream in streams_of(plan)}
+        self.catalog.add(query)
+        return running
+
+    def _started(self, query: Query, plan: Node, sinks: Sequence[Sink], place: QueryPlace) -> RunningQuery:
         host = self._host()
         buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
         direct = self.settings.direct
-        host = replace(host, place=place if shape else None, buckets=buckets, direct=direct, once=self.once)
+        host = replace(host, place=place if shape_of(plan) else None, buckets=buckets, direct=direct, once=self.once)
         assert self._progress is not None  # noqa: S101  (opened with the session)
+        label = f"{self._id}.{query.name}.{next(self._runs)}"
+        counts = self._progress.follow(label)
         try:
             frame = lower(plan, host)
             schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
             results = Results(schema, self.settings.results_kept) if sinks[0].address.kind == "memory" else None
-            label = f"{self._id}.{query.name}.{next(self._runs)}"
-            counts = self._progress.follow(label)
 
             def deliver(table: pa.Table) -> None:
                 if results is not None:
@@ -382,12 +395,12 @@ class Mill:
                 reduces=reduces(plan),
             )
         except AnalysisException as problem:
+            counts.let_go()
             raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem
-        running = RunningQuery(query, handle, counts, results, place)
-        self._queries[query.name.lower()] = running
-        self._reads[query.name] = {stream.name for stream in streams_of(plan)}
-        self.catalog.add(query)
-        return running
+        except BaseException:
+            counts.let_go()
+            raise
+        return RunningQuery(query, handle, counts, results, place)
 
     def _check_single_writer(self, sink: Sink, query: Query) -> None:
         suffix = Path(sink.address.rest).suffix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -84,13 +84,21 @@ class RunningQuery:
 
     def stop(self) -> None:
         """Stop it; what it has read so far stays counted in its checkpoint."""
-        self._handle.stop()
+        try:
+            self._handle.stop()
+        finally:
+            self.counts.let_go()
         self._finish()
 
     def give_up(self, reason: str) -> None:
         """Stop it as failed, for a reason that Spark does not know of."""
         self._lost = reason
         self.stop()
+
+    def disown(self, written: Mapping[str, set[str]]) -> None:
+        """What it has written to folders is nobody's any more: a new query that overwrites may remove it."""
+        for marks in written.values():
+            marks -= {mark for mark in marks if mark.startswith(self._place.id)}
 
     def to_arrow(self) -> pa.Table:
         """The result rows kept so far."""
@@ -118,6 +126,7 @@ class RunningQuery:
         return self._results
 
     def _finish(self) -> None:
+        self.counts.let_go()
         forget_copies(self._place.id)
         self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
         if self._results:

@@ -16,6 +16,7 @@ _END = r"(?=\n\s*at |\n\s*\.\.\. \d+ more|\nCaused by|\n\n|\n== |\nJVM stack|\nT
 _CAUSE = re.compile(rf"^Caused by: [\w.$]+(?:Exception|Error): ([\s\S]+?){_END}", re.MULTILINE)
 _WHOLE = re.compile(rf"[\s\S]+?{_END}")
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+_OURS = re.compile(r"^(?:[\w.: ]*: )?millstream\.errors\.\w+: (.+(?:\nhelp: .+)?)$", re.MULTILINE)
 _USER = re.compile(r"UserCodeError: (.+)$", re.MULTILINE)
 _CLASS = re.compile(r"^(?:\[[A-Z_.]+\] )+")
 _STATE = re.compile(r"\s*SQLSTATE: .*|\s+1\) You can set \"spark\..*")
@@ -31,6 +32,8 @@ def explain_failure(problem: BaseException) -> str:
     'Oh.'
     >>> explain_failure(ValueError("[A.B] You may\nget others. SQLSTATE: 42; line 1\n\nJVM stack:\nx"))
     'You may get others.'
+    >>> explain_failure(ValueError("File x\nmillstream.errors.RunError: x.csv is gone\nhelp: bring it back\n"))
+    'x.csv is gone\nhelp: bring it back'
     >>> print(explain_failure(ValueError("assertion failed: Invalid batch: path#1 != path#2,day#3")))
     folders that are named after values, as day=7, have appeared among the files of a stream
     help: start the query again, or SET reader = 'spark' before it
@@ -48,6 +51,8 @@ def explain_failure(problem: BaseException) -> str:
             "folders that are named after values, as day=7, have appeared among the files of a stream\n"
             "help: start the query again, or SET reader = 'spark' before it"
         )
+    if ours := _OURS.findall(text):
+        return str(ours[-1])
     if users := _USER.findall(text):
         return str(users[-1]).strip()  # in the words of whoever wrote the aggregate
     text = re.sub(r"Query \[id = [^]]+\] terminated with exception: ", "", text)

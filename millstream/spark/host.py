@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ class Host:
 
     `place` is where the query that is being lowered keeps its state, if it has any, and `buckets` in how many parts.
     `direct`: whether stages may read files by themselves. `once`: whether queries end with what is there.
+    `written` are the folders that queries of this mill write to, and the marks of their files.
     """
 
     spark: SparkSession
@@ -30,6 +31,7 @@ class Host:
     buckets: int | None = None
     direct: bool = True
     once: bool = False
+    written: dict[str, set[str]] = field(default_factory=dict)
 
     def path(self, place: str) -> str:
         """The absolute form of an address's place."""

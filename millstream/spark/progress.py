@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -52,7 +52,8 @@ class Counts:
     time that must come before it answers more. `heard` is the clock when a stream last brought tuples, `passed` how far
     the inputs of each stage have come, `waiting_since` the clock when a stage began to wait for what it waits for, and
     `work` what each bucket of a stage has done. `newest` is the newest time stamp of each stream, and `leaps` by how
-    much one has moved its time most in a batch after the first, and to where.
+    much one has moved its time most in a batch after the first, and to where. `let_go` is done at
+    the end.
     """
 
     batches: int = 0
@@ -71,6 +72,7 @@ class Counts:
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
     work: dict[str, dict[int, Work]] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
+    let_go: Callable[[], None] = field(default=lambda: None)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -188,3 +190,4 @@ class ProgressListener(StreamingQueryListener):
         counts = self._by_run.pop(str(event.runId), None)
         if counts:
             counts.ended.set()
+            counts.let_go()

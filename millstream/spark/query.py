@@ -58,6 +58,8 @@ def start(
     `streams` are those that it reads. `reduces`: whether no tuple of a source goes to a stage as it is.
     """
     target = open_sinks(host, sinks, place, deliver)
+    if target is not None:
+        counts.let_go = target.close  # also if the query never starts: whoever counts knows
     forget_unread(place.control, Path(place.checkpoint))
     told = host.once and host.place is not None and clocks.ends
     # The end can come along with the last tuples, where it is known with which batch they come.

@@ -90,6 +90,7 @@ def test_a_new_query_appends_or_overwrites(tmp_path: Path, mode: str, times: int
 def test_a_batch_that_comes_again_replaces_its_files(spark: Any, tmp_path: Path, earlier: tuple[str, ...]) -> None:
     frame = spark.sql("SELECT id AS id, id % 2 AS odd, id % 3 AS at FROM range(9)")
     place = QueryPlace(tmp_path / "query", "mark", fresh=False)
+    place.folder.mkdir()
     options = read_options({}, SINK_OPTIONS["json"], "json")
     for batch, columns in ((0, earlier), (1, earlier), (1, ("at",)), (2, ("at",))):
         sink = FolderSink(spark, str(tmp_path / "out"), "json", {**options, "partition_by": columns}, place)

@@ -26,15 +26,21 @@ def open_sink(host: Host, sink: Sink, place: QueryPlace, deliver: Deliver) -> Ba
     path = host.path(sink.address.rest)
     if is_single_file(path, kind):
         return SingleFileSink(host.spark, path, kind, options, place)
-    return FolderSink(host.spark, path, kind, options, place)
+    return FolderSink(host.spark, path, kind, options, place, host.written)
 
 
 def open_sinks(host: Host, sinks: Sequence[Sink], place: QueryPlace, deliver: Deliver) -> BatchSink | None:
     """The sinks of a query as one; several have a place each, so that they do not overwrite each other's records."""
     if len(sinks) == 1:
         return open_sink(host, sinks[0], place, deliver)
-    places = (place.of_output(number) for number in range(len(sinks)))
-    return SplitSink([open_sink(host, sink, own, deliver) for sink, own in zip(sinks, places, strict=True)])
+    opened: list[BatchSink | None] = []
+    try:
+        for number, sink in enumerate(sinks):
+            opened.append(open_sink(host, sink, place.of_output(number), deliver))
+    except BaseException:
+        SplitSink(opened).close()
+        raise
+    return SplitSink(opened)
 
 
 __all__ = ["BatchSink", "Deliver", "QueryPlace", "RowsSink", "open_sink", "open_sinks"]

@@ -17,3 +17,7 @@ class BatchSink(Protocol):
     def write(self, frame: DataFrame, batch: int) -> int:
         """Keep a micro-batch of readied rows and say how many it had."""
         ...
+
+    def close(self) -> None:
+        """The query has ended: let go of what others may want. It may be said twice."""
+        ...

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -12,10 +14,16 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.errors import RunError, suggest
 from millstream.spark.files import Files, is_hidden
+from millstream.spark.paths import is_local
+from millstream.spark.sinks.file_record import gone, moved_to
+from millstream.spark.sinks.held_folder import HeldFolder
 from millstream.spark.sinks.place import QueryPlace
 from millstream.spark.sinks.text import as_text, writer_options
 
-STAGING = ".staging"
+STAGING = ".staging-"
+"""Before the name of a batch: where it is written aside. Queries that share a folder share nothing else."""
+
+RECORD = "sink"
 
 
 class FolderSink:
@@ -26,22 +34,63 @@ class FolderSink:
     """
 
     def __init__(
-        self, spark: SparkSession, path: str, kind: str, options: dict[str, object], place: QueryPlace
+        self,
+        spark: SparkSession,
+        path: str,
+        kind: str,
+        options: dict[str, object],
+        place: QueryPlace,
+        written: dict[str, set[str]] | None = None,
     ) -> None:
         self._path = path
         self._kind = kind
+        self._place = place
         self._mark = place.id
         self._options = writer_options(kind, options)
         self._files = Files(spark, path)
-        self._files.make_folder(path)
         self._partitions = cast("tuple[str, ...]", options["partition_by"])
         self._begun = False
-        for left in self._files.folders(f"{path}/{STAGING}"):
-            if left.startswith(self._mark):
-                self._files.remove(f"{path}/{STAGING}/{left}")
-        if place.fresh and options["mode"] == "overwrite":
-            for name in (*self._data_files(), *self._partition_folders()):
-                self._files.remove(f"{path}/{name}")
+        self._publishing = threading.Lock()
+        self._folder = self._made(place)
+        # The marks of the queries that this mill has begun to write here with.
+        others = ({} if written is None else written).setdefault(path, set())
+        try:
+            if place.fresh and options["mode"] == "overwrite":
+                self._empty(tuple(others - {self._mark}))
+        except BaseException:
+            self.close()
+            raise
+        others.add(self._mark)
+
+    def _made(self, place: QueryPlace) -> HeldFolder | None:
+        """The folder, if it is on this machine: one that was written to must still be there."""
+        local = is_local(self._path)
+        at = Path(self._path.removeprefix("file:"))
+        before = None if place.fresh else place.load(RECORD).get("path")
+        if before not in {None, self._path} and not (local and at.is_dir() and not Path(before).exists()):
+            raise RunError(moved_to(before, self._path, place))
+        if local and before is not None and not at.is_dir():
+            raise RunError(gone(self._path, place))
+        self._files.make_folder(self._path)
+        if not place.fresh:
+            for left in self._files.folders(self._path):
+                if left.startswith(f"{STAGING}{self._mark}"):
+                    self._files.remove(f"{self._path}/{left}")
+        place.save(RECORD, {"path": self._path})
+        return HeldFolder(at) if local else None
+
+    def _empty(self, spared: tuple[str, ...]) -> None:
+        """Remove what is there, but for what other queries of this mill have written since it was opened."""
+        if self._folder is not None and not spared:
+            self._folder.claim()
+        if spared:
+            folders = self._partition_folders()
+            inner = [f"{folder}/{name}" for folder in folders for name in self._files.below(f"{self._path}/{folder}")]
+            left = [name for name in (*self._data_files(), *inner) if not name.rpartition("/")[2].startswith(spared)]
+        else:
+            left = [*self._data_files(), *self._partition_folders()]
+        for name in left:
+            self._files.remove(f"{self._path}/{name}")
 
     def readied(self, frame: DataFrame) -> DataFrame:
         """Text where the format knows nothing else."""
@@ -51,20 +100,31 @@ class FolderSink:
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a batch aside, then put it in the place of an earlier try at the same batch."""
         prefix = f"{self._mark}-{batch:09d}"
-        staging = f"{self._path}/{STAGING}/{prefix}-{uuid.uuid4().hex[:8]}"
+        staging = f"{self._path}/{STAGING}{prefix}-{uuid.uuid4().hex[:8]}"
+        self._check_folder()
         counted = Observation()
         rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
         rows.write.options(**self._options).format(self._kind).partitionBy(*self._partitions).save(staging)
         written = int(counted.get["rows"])
-        self._remove_earlier_try(prefix)
-        # An empty batch leaves no file, but the first one does: readers then find the header and the types.
-        if written or not self._data_files():
-            for number, name in enumerate(self._files.below(staging)):
-                self._put(f"{staging}/{name}", name.rpartition("/")[0], f"{prefix}-{number:05d}")
+        with self._publishing:  # to stop a query waits for this, or it comes too late and finds the folder closed
+            self._check_folder()
+            self._remove_earlier_try(prefix)
+            # An empty batch leaves no file, but the first one does: readers then find the header and the types.
+            if written or not self._data_files():
+                for number, name in enumerate(self._files.below(staging)):
+                    self._put(f"{staging}/{name}", name.rpartition("/")[0], f"{prefix}-{number:05d}")
         self._files.remove(staging)
-        if not self._files.folders(f"{self._path}/{STAGING}"):
-            self._files.remove(f"{self._path}/{STAGING}")
         return written
+
+    def _check_folder(self) -> None:
+        if self._folder is not None and not self._folder.is_in_place:
+            raise RunError(gone(self._path, self._place))
+
+    def close(self) -> None:
+        """Let go of the folder, once a batch that is being published is complete."""
+        if self._folder is not None:
+            with self._publishing:
+                self._folder.close()
 
     def _remove_earlier_try(self, prefix: str) -> None:
         """Only the first batch of a run can have come before. Its files may lie in any folder, if options changed."""

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from millstream.errors import RunError
 
 
 @dataclass(frozen=True)
 class QueryPlace:
-    """A folder of the query's own. `id` never changes, and marks what this query has written."""
+    """A folder of the query's own. `id` never changes, and marks what this query has written.
+
+    `fresh`: no batch has begun yet. `new`: the folder was made for this start.
+    """
 
     folder: Path
     id: str
     fresh: bool
+    new: bool = False
 
     @property
     def checkpoint(self) -> str:
@@ -31,14 +40,20 @@ class QueryPlace:
         folder.mkdir(parents=True, exist_ok=True)
         return QueryPlace(folder, f"{self.id}{number:02d}", self.fresh)
 
-    def load(self, name: str) -> dict[str, int]:
+    def load(self, name: str) -> dict[str, Any]:
         """A small record kept earlier, empty if there is none."""
         file = self.folder / f"{name}.json"
-        return dict(json.loads(file.read_text())) if file.exists() else {}
+        try:
+            return dict(json.loads(file.read_text())) if file.exists() else {}
+        except ValueError:
+            raise RunError(f"{file} is damaged\nhelp: bring it back, or remove {self.folder} to begin anew") from None
 
-    def save(self, name: str, record: dict[str, int]) -> None:
+    def save(self, name: str, record: Mapping[str, Any]) -> None:
         """Keep a small record: the old one or the new one is there at any moment, never half of one."""
         file = self.folder / f"{name}.json"
         new = file.with_suffix(".new")
-        new.write_text(json.dumps(record))
+        with new.open("w") as out:
+            out.write(json.dumps(record))
+            out.flush()
+            os.fsync(out.fileno())
         new.replace(file)

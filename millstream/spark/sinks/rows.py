@@ -28,3 +28,6 @@ class RowsSink:
         if table.num_rows:
             self._deliver(table)
         return int(table.num_rows)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -41,6 +41,12 @@ class SplitSink:
         finally:
             kept.unpersist()
 
+    def close(self) -> None:
+        """Close all sinks."""
+        for sink in self._sinks:
+            if sink is not None:
+                sink.close()
+
     def _give(self, kept: DataFrame, number: int, batch: int) -> int:
         share = f"{SHARE}{number}"
         rows = kept.filter(F.col(share).isNotNull()).select(f"{share}.*")
