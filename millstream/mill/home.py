@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import shutil
 import tempfile
-import uuid
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.file_names import as_it_is, file_name
+from millstream.mill.query_record import QueryRecord
 from millstream.mill.trust import check_queries, make_ours
 from millstream.spark.sinks import QueryPlace
 
@@ -49,31 +48,27 @@ class Home:
         """Where all is that belongs to a query."""
         return self._folder("queries", query)
 
-    def query_place(self, query: Query, sources: list[str], shape: str = "") -> QueryPlace:
-        """The folder of a query; what it remembers is only good for the same sources and the same shape of state."""
-        folder = self.query_folder(query.name)
+    def query_place(self, name: str, now: QueryRecord) -> QueryPlace:
+        """The folder of a query; what it remembers is only good for the same sources and the same kind of state."""
+        folder = self.query_folder(name)
         file = folder / "query.json"
-        if not file.exists():
+        record = QueryRecord.load(file)
+        if record is None:
             folder.mkdir(parents=True, exist_ok=True)
-            record = {"id": uuid.uuid4().hex[:12], "sources": sources, "shape": shape, "text": query.text}
-            new = file.with_suffix(".new")
-            new.write_text(json.dumps(record, indent=1))
-            new.replace(file)
-            return QueryPlace(folder, record["id"], fresh=True, new=True)  # type: ignore[arg-type]
-        record = json.loads(file.read_text())
-        if record["sources"] != sources:
-            raise RunError(
-                f"the checkpoint of query {query.name} belongs to other sources: it has read "
-                f"{', '.join(map(str, record['sources']))}, and now it would read {', '.join(sources)}\n"
-                f"help: give the query another name, or remove {folder} to start from the beginning"
-            )
-        if record.get("shape", "") != shape:
-            raise RunError(
-                f"the checkpoint of query {query.name} holds the state of another window: it was made for\n"
-                f"  {record['shape'] or 'a query without state'}\nand now the query is\n  {shape or 'without state'}\n"
-                f"help: give the query another name, or remove {folder} to start from the beginning"
-            )
-        return QueryPlace(folder, str(record["id"]), fresh=not (folder / "checkpoint" / "offsets").exists())
+            now.save(file)
+            return QueryPlace(folder, now.id, fresh=True, new=True)
+        fresh = not any((folder / "checkpoint" / "offsets").glob("[0-9]*"))
+        if fresh:
+            # It was killed before its first batch began: there is nothing to go on from, whatever it was to read.
+            for left in ("checkpoint", "control"):
+                shutil.rmtree(folder / left, ignore_errors=True)
+            going_on = replace(now, id=record.id)
+        else:
+            record.check(name, now, folder)
+            going_on = record.followed_by(now)
+        if going_on != record:
+            going_on.save(file)
+        return QueryPlace(folder, record.id, fresh=fresh)
 
     def undo(self, place: QueryPlace) -> None:
         """A query has not started: if it is new, nothing of it stays, and its name is free."""

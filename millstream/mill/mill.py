@@ -51,6 +51,7 @@ from millstream.language.trial import pretend
 from millstream.mill import describe
 from millstream.mill.answers import Answer
 from millstream.mill.home import Home
+from millstream.mill.query_record import QueryRecord
 from millstream.mill.results import Results
 from millstream.mill.running import RunningQuery
 from millstream.mill.text import csv_text
@@ -59,6 +60,7 @@ from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
 from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
 from millstream.plan.explain import explain
+from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
 from millstream.plan.trace import holds_back, reduces, steps
 from millstream.spark.buckets import task_count
@@ -351,7 +353,8 @@ class Mill:
         sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
         for sink in sinks:
             self._check_single_writer(sink, query)
-        place = self.home.query_place(query, sources_of(plan), shape_of(plan))
+        record = QueryRecord(sources_of(plan), shape_of(plan), kept_types(plan), query.text)
+        place = self.home.query_place(query.name, record)
         try:
             running = self._started(query, plan, sinks, place)
         except BaseException:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.spark.control import END, signal
 
@@ -79,3 +80,27 @@ def test_the_end_that_a_run_did_not_come_to_is_not_that_of_the_next(spark: objec
         mill.wait()
         assert mill.queries[0].counts.late == {"s": 0}
     assert answers(tmp_path) == Counter([(1, "01:00"), (4, "03:00"), (2, "04:00")])
+
+
+def test_a_key_of_another_type_is_refused_and_a_failed_start_leaves_the_name_free(
+    spark: object, tmp_path: Path
+) -> None:
+    arrive(tmp_path, 0, 10, 100)
+    query = "INSERT INTO o SELECT k, count(*) [RANGE 1 MINUTE, WA ts] AS n FROM s GROUP BY k"
+    with opened(tmp_path) as mill:
+        mill.execute(STREAM.replace("csv:out", "json:out") + query)
+        mill.wait()
+    answered = sorted(file.read_text() for file in (tmp_path / "out").iterdir())
+    arrive(tmp_path, 1, 110, 200)
+    with opened(tmp_path) as mill:
+        mill.execute(STREAM.replace("csv:out", "json:out").replace("k STRING", "k INT"))
+        with pytest.raises(RunError, match=r"holds other values .*: key k was STRING and is now INT\nhelp: keep what"):
+            mill.execute(query)
+        (tmp_path / "file").touch()
+        for place in ("csv:file/p.csv", "csv:file", "csv:file/p"):
+            mill.execute(f"CREATE SINK p TO '{place}'")
+            with pytest.raises(RunError, match="cannot be a folder: there is a file in its place"):
+                mill.execute("INSERT INTO p SELECT k FROM s")
+            mill.execute("DROP SINK p")
+        assert [place.name for place in (tmp_path / "checkpoint" / "queries").iterdir()] == ["o"]
+    assert sorted(file.read_text() for file in (tmp_path / "out").iterdir()) == answered

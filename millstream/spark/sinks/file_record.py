@@ -47,8 +47,8 @@ class FileRecord:
         return bool(self.length or self.inode is not None or self.path)
 
     def save(self, place: QueryPlace) -> None:
-        """Keep it; so it is on disk when the next batch is."""
-        place.save(RECORD, asdict(self))
+        """Keep it. That a batch is being added need not be on disk before the batch is, and that is waited for."""
+        place.save(RECORD, asdict(self), durable=not self.open)
 
     def check_file(self, file: HeldFile, place: QueryPlace) -> None:
         """Refuse to go on with a file that is not as it was left. What a kill left behind its end does no harm."""

@@ -71,13 +71,16 @@ class FolderSink:
             raise RunError(moved_to(before, self._path, place))
         if local and before is not None and not at.is_dir():
             raise RunError(gone(self._path, place))
-        self._files.make_folder(self._path)
+        held = HeldFolder(at) if local else None
+        if not local:
+            self._files.make_folder(self._path)
         if not place.fresh:
             for left in self._files.folders(self._path):
                 if left.startswith(f"{STAGING}{self._mark}"):
                     self._files.remove(f"{self._path}/{left}")
-        place.save(RECORD, {"path": self._path})
-        return HeldFolder(at) if local else None
+        if before != self._path:
+            place.save(RECORD, {"path": self._path})
+        return held
 
     def _empty(self, spared: tuple[str, ...]) -> None:
         """Remove what is there, but for what other queries of this mill have written since it was opened."""

@@ -14,6 +14,16 @@ from millstream.errors import RunError
 TAIL_BYTES = 4096
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise RunError(f"{folder} cannot be a folder: there is a file in its place") from None
+    except OSError as problem:
+        raise RunError(f"{folder} cannot be made: {(problem.strerror or str(problem)).lower()}") from None
+
+
 class HeldFile:
     """An open file that one query writes, and no other one of this machine, until it is closed."""
 
@@ -21,7 +31,7 @@ class HeldFile:
         self.path = path
         try:
             if create:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
             self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o666)
         except FileNotFoundError:
             raise

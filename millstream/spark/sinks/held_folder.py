@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from millstream.errors import RunError
+from millstream.spark.sinks.held_file import make_folder
 
 
 class HeldFolder:
@@ -14,6 +15,7 @@ class HeldFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        make_folder(path)
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as problem:

@@ -48,12 +48,16 @@ class QueryPlace:
         except ValueError:
             raise RunError(f"{file} is damaged\nhelp: bring it back, or remove {self.folder} to begin anew") from None
 
-    def save(self, name: str, record: Mapping[str, Any]) -> None:
-        """Keep a small record: the old one or the new one is there at any moment, never half of one."""
+    def save(self, name: str, record: Mapping[str, Any], durable: bool = True) -> None:
+        """Keep a small record: the old one or the new one is there at any moment, never half of one.
+
+        One that is `durable` is on disk before anything that comes after it.
+        """
         file = self.folder / f"{name}.json"
         new = file.with_suffix(".new")
         with new.open("w") as out:
             out.write(json.dumps(record))
             out.flush()
-            os.fsync(out.fileno())
+            if durable:
+                os.fsync(out.fileno())
         new.replace(file)

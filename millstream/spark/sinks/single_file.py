@@ -101,7 +101,10 @@ class SingleFileSink:
         if not self._header or not self._record.length:
             return
         with self._path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            found = next(csv.reader(lines, delimiter=self._delimiter), [])
+            try:
+                found = next(csv.reader(lines, delimiter=self._delimiter), [])
+            except csv.Error:
+                found = ["what is not CSV"]
         if tuple(found) != columns:
             raise RunError(
                 f"{self._path} is there already and begins with {self._delimiter.join(found)[:200]}, and the query "
