@@ -214,7 +214,8 @@ class From:
         if not isinstance(node, exp.Table):
             hint = "as in FROM s, or FROM (SELECT ...) AS x"
             message = "expected a stream, a table or a subquery"
-            raise EslSyntaxError(message, text, span_of(node), clause="FROM", hint=hint)
+            span = span_of(node) or span_of(node.find_ancestor(exp.Select)) or (0, len(text.rstrip()))
+            raise EslSyntaxError(message, text, span, clause="FROM", hint=hint)
         if joins := node.args.get("joins"):
             message, hint = "joins are made from left to right", "leave the brackets out, or write a subquery in them"
             raise EslSyntaxError(message, text, span_of(joins[0]) or span_of(node), clause="FROM", hint=hint)

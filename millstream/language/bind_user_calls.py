@@ -75,7 +75,15 @@ def columns_of_rows(
             hint="let it stand alone; to compute with them, put it into a subquery in FROM",
         )
     pairs = zip(rows, call.columns, strict=True)
-    return [(column, exp.column(exp.to_identifier(own.name, quoted=True))) for column, own in pairs]
+    return [(column, _read(own.name, node)) for column, own in pairs]
+
+
+def _read(name: str, node: exp.Expression) -> exp.Expression:
+    """A column of the answer, which stands where the call does."""
+    column = exp.column(exp.to_identifier(name, quoted=True))
+    if span := span_of(node):
+        column.this.meta.update(start=span[0], end=span[1] - 1)
+    return column
 
 
 def _is_user(node: exp.Expression, scope: Scope) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -191,6 +192,8 @@ def parse_expression(tokens: list[Token], text: str) -> exp.Expression:
 def parse_type(tokens: list[Token], text: str) -> exp.DataType:
     """The data type that the tokens make, all of them; one that columns of streams and tables can have."""
     tree = _parse(tokens, text, lambda parser: parser._parse_types(check_func=False))
+    if any(one.text == "(" and other.text == ")" for one, other in pairwise(tokens)):
+        raise UnexpectedToken("a number is missing", (tokens[0].start, tokens[-1].end + 1))
     if not isinstance(tree, exp.DataType) or not _is_column_type(tree):
         raise UnexpectedToken("unknown type", (tokens[0].start, tokens[-1].end + 1))
     # By way of Spark's name, so that two spellings of a type are one type: DATETIME is TIMESTAMP.

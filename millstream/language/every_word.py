@@ -15,8 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.language.nodes import EslWindow
 from millstream.language.refused_words import NotUnderstood
 
-NOISE = frozenset(["AS", "ASC", "ALL", "INNER", "OUTER", "BOTH", "(", ")", "."])
-"""Words that change nothing where sqlglot lets them stand: SELECT ALL, count(ALL x), INNER JOIN, trim(BOTH FROM x)."""
+NOISE = frozenset(["AS", "ASC", "INNER", "OUTER", "BOTH", "(", ")", "."])
+"""Words that change nothing where sqlglot lets them stand: INNER JOIN, trim(BOTH FROM x)."""
 
 TEXTS = frozenset(["CHAR", "VARCHAR", "CHARACTER", "VARYING", "NCHAR", "NVARCHAR"])
 """Types that are STRING under another name: the length in CHAR(10) cuts nothing and fills nothing."""
@@ -66,8 +66,11 @@ def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None
     """Refuse a text of which a word is missing in its tree; `again` are the words of the tree written out."""
     written = Counter(word for token in [*again, *_beyond_spark(tree)] for word in _words(token))
     _check_needed(tokens, written)
-    for before, token in zip([None, None, *tokens], tokens, strict=False):
-        if before is not None and before.text.upper() in TEXTS and token.token_type is TokenType.NUMBER:
+    for place, token in enumerate(tokens):
+        before = [t.text.upper() for t in tokens[max(place - 2, 0) : place]]
+        if before[:1] and before[0] in TEXTS and token.token_type is TokenType.NUMBER:
+            continue
+        if before[-1:] == ["SELECT"] and token.token_type is TokenType.ALL:
             continue
         for word in _words(token):
             if not _take(word, token, written):

@@ -247,16 +247,18 @@ def _inside(thing: Any) -> object:
 
 def said(text: str) -> list[str]:
     """The words of a text that say something, each in one spelling."""
-    tokens = _without_time_of_windows(_without_order_of_frames(tokenize(text)))
+    tokens = _without_time_of_windows(_without_what_is_known(tokenize(text)))
     return [word for token in tokens for word in _said(token)]
 
 
-def _without_order_of_frames(tokens: list[Token]) -> list[Token]:
-    """ORDER BY in OVER can only name the time stamp, along which frames go anyway."""
+def _without_what_is_known(tokens: list[Token]) -> list[Token]:
+    """ORDER BY in OVER can only name the time stamp, along which frames go anyway; CHAR(10) is a STRING."""
     kept: list[Token] = []
     over = False
     for place, token in enumerate(tokens):
         word = token.text.upper()
+        if token.token_type is TokenType.NUMBER and [t.text.upper() for t in tokens[place - 2 : place - 1]] == ["CHAR"]:
+            continue  # the length of a text is not looked at
         over = word in {"OVER", "WINDOW"} or (over and word not in {"FROM", ";"})
         before = [t.text.upper() for t in tokens[max(place - 1, 0) : place]]
         if not (over and (word == "ORDER BY" or before == ["ORDER BY"])):
@@ -329,7 +331,7 @@ def outcome(text: str, case: Case, meant: list[object]) -> tuple[str, str]:
     try:
         found = learnt(text, case.catalog)
     except EslError as mistake:
-        pointed = "^" in str(mistake) or not text.strip()
+        pointed = "^" in str(mistake) or not text.strip() or "password" in str(mistake)  # which is never shown
         clean = str(mistake).startswith("error in ") and pointed and "\nhelp: " in str(mistake)
         return ("refused", "") if clean else ("badly told", str(mistake))
     except TokenError as problem:
