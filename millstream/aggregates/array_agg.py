@@ -11,7 +11,7 @@ from millstream.aggregates.tally import Tally
 
 
 class ArrayAgg(Tally):
-    """All values that are not NULL, in the order of time and then value; an empty list of nothing, as in Spark.
+    """All values that are not NULL, in the order of time and then arrival; an empty list of nothing, as in Spark.
 
     >>> import numpy as np
     >>> array = ArrayAgg([pa.int64()])
@@ -22,6 +22,7 @@ class ArrayAgg(Tally):
 
     name = "array_agg"
     timed = True
+    by_order = True
 
     @property
     def result(self) -> pa.DataType:

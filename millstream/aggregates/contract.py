@@ -17,7 +17,8 @@ From which of them exist, the planner picks the evaluation: panes and merge, or 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,8 @@ Groups = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int64]
 """For each tuple, its time stamp in microseconds."""
 
+Numbers = npt.NDArray[np.int64]
+
 State = tuple[npt.NDArray[Any], ...]
 """The states of n groups: one array of length n per component. A component that is no number is an object array."""
 
@@ -39,11 +42,16 @@ class Aggregate(ABC):
 
     No operation changes the arrays it is given, except `reduce`, which owns the state it is given.
     NULL arguments never count, unless an aggregate says otherwise. What comes out must not depend on the order in
-    which tuples come in: where order matters, it is that of time stamps, and values decide between equal ones.
+    which tuples come in: where order matters, it is that of time stamps, then that of arrival for those that are
+    `told_of_arrival`, and values decide between what is still equal.
     """
 
     name: ClassVar[str]
     arity: ClassVar[int] = 1
+    by_order: bool = False
+    """Whether the order of tuples of one time stamp matters."""
+    arriving: bool = False
+    """Whether there is one more argument, the last: the number of each tuple in the order of arrival."""
 
     def __init__(self, arguments: Sequence[pa.DataType]) -> None:
         self.arguments = tuple(arguments)
@@ -73,6 +81,17 @@ class Aggregate(ABC):
     @abstractmethod
     def finish(self, state: State) -> pa.Array:
         """The answers, one per group."""
+
+    def told_of_arrival(self) -> Aggregate:
+        """The same with one more argument: the numbers by which tuples arrived."""
+        told = copy(self)
+        told.arguments = (*self.arguments, pa.int64())
+        told.arriving = True
+        return told
+
+    def renumbered(self, columns: Sequence[pa.Array], number: Callable[[Numbers], Numbers]) -> list[pa.Array]:
+        """Packed states of one that is told of arrival, with other numbers for the tuples they have seen."""
+        raise NotImplementedError(f"{self.name} does not go by arrival")
 
     def remove(self, whole: State, part: State) -> State:
         """The states less what `part` has seen, which `whole` has seen too."""

@@ -6,11 +6,11 @@ from millstream.aggregates.choice import Choice
 
 
 class Last(Choice):
-    """The value with the latest time stamp; the largest of them if there are several.
+    """The value with the latest time stamp, also if it is NULL; of several that which arrived last.
 
     >>> import numpy as np, pyarrow as pa
     >>> last = Last([pa.string()])
-    >>> values, times = pa.array(["a", "c", "b", None]), np.array([10, 20, 20, 30])
+    >>> values, times = pa.array(["a", "c", "b", None]), np.array([10, 20, 20, 0])
     >>> last.finish(last.reduce(last.zero(1), np.zeros(4, dtype=int), [values], times)).to_pylist()
     ['c']
     """

@@ -6,7 +6,7 @@ from millstream.aggregates.choice import Choice
 
 
 class MaxBy(Choice):
-    """The x of the tuple with the largest y; the smallest of them if there are several.
+    """The x of the tuple with the largest y; of several that which arrived last.
 
     >>> import numpy as np, pyarrow as pa
     >>> dearest = MaxBy([pa.string(), pa.float64()])

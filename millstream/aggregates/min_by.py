@@ -6,7 +6,7 @@ from millstream.aggregates.choice import Choice
 
 
 class MinBy(Choice):
-    """The x of the tuple with the smallest y; the smallest of them if there are several.
+    """The x of the tuple with the smallest y; of several that which arrived last.
 
     >>> import numpy as np, pyarrow as pa
     >>> cheapest = MinBy([pa.string(), pa.float64()])

@@ -43,8 +43,8 @@ class Steered(Tally):
 
     def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
         """Count the values, and take note of the constant."""
-        super().reduce(state[:1], groups, arguments[:1], times)
-        if len(arguments) > 1 and (found := arguments[1].unique().drop_null().to_pylist()):
+        super().reduce(state[:1], groups, [arguments[0], *arguments[len(arguments) - self.arriving :]], times)
+        if len(arguments) > 1 + self.arriving and (found := arguments[1].unique().drop_null().to_pylist()):
             if len(found) > 1:
                 self._differ(*found[:2])
             fresh = np.full(len(state[1]), None, dtype=object)

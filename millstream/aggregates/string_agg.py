@@ -14,7 +14,7 @@ from millstream.aggregates.steered import Steered
 
 
 class StringAgg(Steered):
-    """The strings, in the order of time and then value, with a constant separator between them; NULL of nothing.
+    """The strings, in the order of time and then arrival, with a constant separator between them; NULL of nothing.
 
     >>> import numpy as np
     >>> joined = StringAgg([pa.string()])
@@ -25,6 +25,7 @@ class StringAgg(Steered):
 
     name = "string_agg"
     timed = True
+    by_order = True
 
     def __init__(self, arguments: Sequence[pa.DataType], constant: str | None = None) -> None:
         super().__init__(arguments, constant)

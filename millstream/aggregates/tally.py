@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from millstream.aggregates.codes import coded, decode, encode, is_ordered, objects
 from millstream.aggregates.columns import present, refuse
-from millstream.aggregates.contract import Aggregate, Groups, State, Times
+from millstream.aggregates.contract import Aggregate, Groups, Numbers, State, Times
 
 
 class Tally(Aggregate):
     """A state that says how often each value occurred, or each value at each time.
 
-    Tallies are dictionaries from codes, or from pairs of time and code, to counts. They are never changed but
-    replaced, so that states may share them.
+    Tallies are dictionaries from codes, or from times, numbers of arrival and codes, to counts. They are never
+    changed but replaced, so that states may share them.
     """
 
     timed: ClassVar[bool] = False
@@ -31,7 +31,7 @@ class Tally(Aggregate):
     @property
     def entry(self) -> pa.DataType:
         """A line of a packed tally."""
-        times = {"time": pa.int64()} if self.timed else {}
+        times = {"time": pa.int64(), "arrival": pa.int64()} if self.timed else {}
         return pa.struct({**times, "value": coded(self.kind), "count": pa.int64()})
 
     @property
@@ -45,9 +45,11 @@ class Tally(Aggregate):
 
     def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
         """Count the values of each group, then write the counts into its tally."""
-        groups, (values, *_), times = present(groups, arguments, times)
+        groups, (values, *rest), times = present(groups, arguments, times)
+        arrived = rest[-1] if self.arriving else pa.array(np.zeros(len(times), dtype=np.int64))
+        order = {"time": pa.array(times), "arrival": arrived} if self.timed else {}
         codes = pa.array(encode(values), type=coded(self.kind)) if coded(self.kind) == pa.int64() else values
-        columns = {"group": pa.array(groups), **({"time": pa.array(times)} if self.timed else {}), "value": codes}
+        columns = {"group": pa.array(groups), **order, "value": codes}
         counted = pa.table(columns).group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
         at, *parts, counts = (column.to_pylist() for column in counted.select([*columns, "count_all"]).columns)
         keys = zip(*parts, strict=True) if self.timed else parts[0]
@@ -74,7 +76,11 @@ class Tally(Aggregate):
         """The tallies as lists of entries."""
         tallies = state[0]
         keys = [key for tally in tallies for key in tally]
-        columns = [list(part) for part in zip(*keys, strict=True)] if self.timed and keys else [keys] * (1 + self.timed)
+        columns = (
+            [list(part) for part in zip(*keys, strict=True)]
+            if self.timed and keys
+            else [keys] * (3 if self.timed else 1)
+        )
         columns.append([count for tally in tallies for count in tally.values()])
         fields = list(self.entry)
         entries = [pa.array(column, type=field.type) for column, field in zip(columns, fields, strict=True)]
@@ -87,16 +93,36 @@ class Tally(Aggregate):
         lengths = columns[0].value_lengths().to_pylist()
         return (objects([dict(next(entries) for _ in range(length)) for length in lengths]),)
 
+    def renumbered(self, columns: Sequence[pa.Array], number: Callable[[Numbers], Numbers]) -> list[pa.Array]:
+        """The tallies with other numbers."""
+        return [with_numbers(columns[0], number), *columns[1:]]
+
     def decoded(self, codes: Sequence[Any]) -> pa.Array:
         """Values of codes."""
         array = objects(list(codes)) if coded(self.kind) != pa.int64() else np.array(codes, dtype=np.int64)
         return decode(array, np.ones(len(codes), dtype=np.bool_), self.kind)
 
     def in_order(self, state: State) -> Iterator[list[Any]]:
-        """For each group its codes, as often as they occurred, in the order of time and then value."""
+        """For each group its codes, as often as they occurred, in the order of time, arrival and then value."""
         for tally in state[0]:
             entries = sorted(tally.items())
-            yield [key[1] if self.timed else key for key, count in entries for _ in range(count)]
+            yield [key[-1] if self.timed else key for key, count in entries for _ in range(count)]
+
+
+def with_numbers(column: pa.Array, number: Callable[[Numbers], Numbers]) -> pa.Array:
+    """Lists of structs with other values in their field `arrival`.
+
+    >>> lists = pa.array([[{"time": 5, "arrival": 1}], []])
+    >>> with_numbers(lists, lambda numbers: numbers + 10).to_pylist()
+    [[{'time': 5, 'arrival': 11}], []]
+    """
+    entries, lengths = column.flatten(), column.value_lengths().to_numpy()
+    fields = list(column.type.value_type)
+    place = [field.name for field in fields].index("arrival")
+    parts = entries.flatten()
+    parts[place] = pa.array(number(parts[place].to_numpy()))
+    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(parts, fields=fields))
 
 
 def _added(left: dict[Any, int], right: dict[Any, int]) -> dict[Any, int]:

@@ -9,7 +9,10 @@ import pyarrow.types as pt
 from sqlglot import exp
 
 from millstream.aggregates import registry
+from millstream.aggregates.choice import Choice
 from millstream.aggregates.contract import Aggregate
+from millstream.aggregates.first import First
+from millstream.aggregates.last import Last
 from millstream.aggregates.steered import Steered
 from millstream.aggregates.string_agg import StringAgg
 from millstream.aggregates.user.choose import grouped_aggregate, sql_aggregate
@@ -35,6 +38,7 @@ class WrittenCall:
     condition: exp.Expression | None = None
     within: exp.Order | None = None
     respects_nulls: bool = False
+    ignores_nulls: bool = False
 
 
 def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | None:
@@ -48,7 +52,8 @@ def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | 
             return call and replace(call, within=node.expression)
         case exp.IgnoreNulls() | exp.RespectNulls():
             call = written_call(node.this, scope)
-            return call and replace(call, respects_nulls=isinstance(node, exp.RespectNulls))
+            respects = isinstance(node, exp.RespectNulls)
+            return call and replace(call, respects_nulls=respects, ignores_nulls=not respects)
     users = functions.called(node) in scope.aggregates or functions.called(node) in scope.python
     known = functions.is_aggregate(node) or users
     return WrittenCall(node) if known else None
@@ -59,10 +64,10 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str, *, grouped:
     node = call.function
     function = functions.called(node) or ""
     arguments = _arguments(node)
-    if call.respects_nulls or any(isinstance(a, exp.RespectNulls) for a in arguments):
-        hint = "leave RESPECT NULLS out: aggregates do not look at NULL"
+    call, arguments = without_nulls(call, arguments)
+    if call.respects_nulls and registry.find(function) not in (First, Last):
+        hint = "leave RESPECT NULLS out: but for first and last, aggregates do not look at NULL"
         raise NotYet("RESPECT NULLS cannot run yet", text, span_of(node), clause="SELECT", hint=hint)
-    arguments = [a.this if isinstance(a, exp.IgnoreNulls) else a for a in arguments]
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = list(arguments[0].expressions)
@@ -99,6 +104,23 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str, *, grouped:
         condition=bind_predicate(condition, scope, text, "FILTER") if condition is not None else None,
         text=written(exp.WithinGroup(this=node.copy(), expression=call.within.copy()) if call.within else node),
     )
+
+
+def without_nulls(call: WrittenCall, arguments: list[exp.Expression]) -> tuple[WrittenCall, list[exp.Expression]]:
+    """A call whose NULLs are said to be ignored or not, as one with a FILTER for that, and its arguments alone."""
+    within = [type(a) for a in arguments]
+    respects = call.respects_nulls or exp.RespectNulls in within
+    ignores = call.ignores_nulls or exp.IgnoreNulls in within
+    arguments = [a.this if isinstance(a, exp.IgnoreNulls | exp.RespectNulls) else a for a in arguments]
+    condition = call.condition
+    kind = registry.find(functions.called(call.function) or "")
+    # The others do not look at NULL.
+    if ignores and arguments and kind is not None and issubclass(kind, Choice):
+        value = arguments[0].copy()
+        value = value if isinstance(value, exp.Column) else exp.Paren(this=value)
+        given = exp.Not(this=exp.Is(this=value, expression=exp.Null()))
+        condition = given if condition is None else exp.And(this=exp.Paren(this=condition.copy()), expression=given)
+    return replace(call, condition=condition, respects_nulls=respects), arguments
 
 
 def bind_user_call(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from millstream.aggregates import registry
+from millstream.aggregates.first import First
+from millstream.aggregates.last import Last
 from millstream.aggregates.user import body as b
 from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Schema, SqlType, type_name
@@ -12,7 +16,7 @@ from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName,
 from millstream.language import body_functions, functions
 from millstream.language import coercion as c
 from millstream.language.bind_arguments import fits
-from millstream.language.bind_calls import WrittenCall, _arguments, written_call
+from millstream.language.bind_calls import WrittenCall, _arguments, without_nulls, written_call
 from millstream.language.body_casts import cast
 from millstream.language.body_expressions import Expressions, user_aggregate
 from millstream.language.body_scope import Scope, Typed
@@ -35,8 +39,8 @@ def bind_aggregation(
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = list(arguments[0].expressions)
-    arguments = [a.this if isinstance(a, exp.IgnoreNulls) else a for a in arguments]
-    if call.within is not None or call.respects_nulls:
+    call, arguments = without_nulls(call, arguments)
+    if call.within is not None or (call.respects_nulls and registry.find(name) not in (First, Last)):
         raise NotYet(
             "WITHIN GROUP and RESPECT NULLS cannot run in a body yet",
             scope.aggregate.text,
@@ -57,9 +61,9 @@ def _written(node: exp.Expression) -> WrittenCall:
     match node:
         case exp.Filter():
             inner = _written(node.this)
-            return WrittenCall(inner.function, node.expression.this, inner.within, inner.respects_nulls)
+            return replace(inner, condition=node.expression.this)
         case exp.IgnoreNulls():
-            return _written(node.this)
+            return replace(_written(node.this), ignores_nulls=True)
     return written_call(node) or WrittenCall(node)
 
 

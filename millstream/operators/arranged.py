@@ -26,6 +26,13 @@ class Arranged:
     ranked_by: Numbers
     """The times, or the arrival numbers."""
     new: Bools
+    before: int = 0
+    """How many were in their order before these."""
+
+    @property
+    def ranks(self) -> Numbers:
+        """Numbers that grow with the order, from batch to batch: for aggregates, as times may be equal."""
+        return np.arange(self.before, self.before + len(self.order))
 
     def column(self, name: str) -> pa.Array:
         """The values of a column."""
@@ -53,6 +60,15 @@ class Arranged:
         """For each tuple the place of the first new one of its partition."""
         old: Numbers = np.append(0, np.cumsum(~self.new))
         return self.begins + old[self.ends] - old[self.begins]
+
+    def last_peers(self, counts: Bools) -> Numbers:
+        """For each tuple that counts the place of the last one that does among those of its partition and time."""
+        size = len(self.order)
+        begins = np.flatnonzero(np.append(True, (np.diff(self.partition) != 0) | (np.diff(self.times) != 0))[:size])
+        if not size or len(begins) == size:
+            return np.arange(size)
+        lasts = np.maximum.reduceat(np.where(counts, np.arange(size), -1), begins)
+        return np.repeat(lasts, np.diff(begins, append=size))
 
     @cached_property
     def _instants(self) -> tuple[Numbers, Numbers]:

@@ -13,6 +13,8 @@ from millstream.windows.emit import Emit
 
 TIME = "__time"
 PANE = "__pane"
+ARRIVAL = "__arrival"
+"""The numbers by which tuples arrived, where they are known and matter."""
 
 
 @dataclass(frozen=True)

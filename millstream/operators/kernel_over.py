@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.aggregates.user.body import Body
 from millstream.aggregates.user.columns import Numbers as Pair
 from millstream.aggregates.user.columns import numbers, rows_of
 from millstream.aggregates.user.kernel import Kernel, Variables, kernel_of
@@ -19,6 +18,7 @@ from millstream.operators.frame_states import Bools
 from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.framed_over import FramedOver
 from millstream.operators.key_index import KeyIndex
+from millstream.operators.peers import body_of, with_peers
 from millstream.windows.over import OverRange
 
 UNBOUNDED = -1
@@ -42,9 +42,10 @@ class _Call:
         self.framed, self.aggregate = framed, aggregate
         self.by_time = isinstance(window, OverRange)
         self.reach = window.range if isinstance(window, OverRange) else window.preceding
+        self.peers = with_peers(framed)
         self.expires = self.reach is not None and aggregate.versions.window is not None
         self.recomputes = self.reach is not None and not self.expires
-        kernel = kernel_of(_body(framed))
+        kernel = kernel_of(body_of(framed))
         assert kernel is not None  # noqa: S101
         self.kernel: Kernel = kernel
         self.variables: Variables = self.kernel.variables(0)
@@ -125,7 +126,9 @@ class KernelOver(FramedOver):
                     arguments,
                     call.variables,
                 )
-                found = _lists(call.aggregate, has[current], [_taken(r, current) for r in results])
+                places = arranged.last_peers(counts)[current] if call.peers else current
+                has = has[places] & counts[current]
+                found = _lists(call.aggregate, has, [_taken(r, places) for r in results])
                 if call.expires:
                     needed |= self._unexpired(call, arranged, heads, partitions, firsts)
             data.update(dict.fromkeys(call.framed.call.names, found))
@@ -155,7 +158,8 @@ class KernelOver(FramedOver):
         before = np.append(0, np.cumsum(counts))
         chosen = [Pair(column.values[counts], column.nulls[counts]) for column in arguments]
         # A tuple that does not count has no answer, whatever its frame holds.
-        starts, ends = before[begins], np.where(counts[current], before[current + 1], before[begins])
+        last = arranged.last_peers(counts)[current] if call.peers else current
+        starts, ends = before[begins], np.where(counts[current], before[last + 1], before[begins])
         has, results = call.kernel.fold(starts, ends, chosen)
         return _lists(call.aggregate, has, results)
 
@@ -188,17 +192,9 @@ def runs_by_kernels(work: Framed) -> bool:
     return all(
         isinstance(framed.call.aggregate, SqlAggregate)
         and not (isinstance(framed.window, OverRange) and framed.window.active)
-        and kernel_of(_body(framed)) is not None
+        and kernel_of(body_of(framed)) is not None
         for framed in work.calls
     )
-
-
-def _body(framed: FramedCall) -> Body:
-    """The version of an aggregate that a frame calls for."""
-    aggregate, window = framed.call.aggregate, framed.window
-    assert isinstance(aggregate, SqlAggregate)  # noqa: S101
-    reach = window.range if isinstance(window, OverRange) else window.preceding
-    return (aggregate.versions.window if reach is not None else None) or aggregate.versions.any
 
 
 def _in_reach(call: _Call, arranged: Arranged, until: int) -> Bools:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
-from millstream.operators.grouped import TIME
+from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.operators.on_time import OnTime
 from millstream.operators.tuple_log import Bools, TupleLog
 from millstream.progress.punctuation import Punctuation
@@ -18,7 +18,7 @@ from millstream.progress.punctuation import Punctuation
 class MergeOrdered(OnTime):
     """Holds tuples back until the low-watermark has passed them, and gives them in the order of their times.
 
-    Tuples of one time stay in the order of their arrival. Everything is done when a batch is over: its answers are one
+    Tuples of one time are in the order of their arrival. Everything is done when a batch is over: its answers are one
     table in order, however many punctuations it has brought, and what can leave at once is never written.
     """
 
@@ -79,8 +79,11 @@ class MergeOrdered(OnTime):
 
 
 def _in_order(table: pa.Table) -> pa.Table:
-    """The tuples in the order of their times; those of one time as they are."""
+    """The tuples in the order of their times; those of one time as they arrived, or as they are if nobody knows."""
     times = table[TIME].to_numpy()
+    if ARRIVAL in table.column_names:
+        order = np.lexsort((table[ARRIVAL].to_numpy(), times))
+        return table.combine_chunks().take(pa.array(order)).drop_columns([ARRIVAL])
     if (times[1:] >= times[:-1]).all():
         return table
     return table.combine_chunks().take(pa.array(np.argsort(times, kind="stable")))

@@ -15,7 +15,7 @@ from millstream.operators.arranged import Arranged
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers, dense_groups
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
+from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.operators.tuple_log import Bools, TupleLog
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tuples import Order
@@ -27,9 +27,9 @@ NUMBER = "__number"
 class Ordered(Operator):
     """Keeps tuples until their order is final, hands them on in that order, and keeps those still needed.
 
-    In the order "rank" that is when the punctuation has passed their time; tuples of one time follow their values, so
-    that nothing depends on the arrival. In the order "row" they are settled with the next punctuation, in the order of
-    their arrival, and time plays no part.
+    In the order "rank" that is when the punctuation has passed their time; tuples of one time follow the numbers by
+    which they arrived, if they bear such, and then their values, so that nothing depends on how they come here. In the
+    order "row" they are settled with the next punctuation, as they come, and time plays no part.
     """
 
     def __init__(self, partition: Sequence[str], blobs: Blobs, order: Order) -> None:
@@ -41,6 +41,7 @@ class Ordered(Operator):
         self.low_watermark: int | None = record.get("low_watermark")
         self._settled: int | None = record.get("settled")
         self._arrived: int = record.get("arrived", 0)
+        self._arranged: int = record.get("arranged", 0)
 
     @abstractmethod
     def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
@@ -86,6 +87,7 @@ class Ordered(Operator):
                 known = ranked_by < until
                 arranged = self._arrange(log if known.all() else log.filter(pa.array(known)), self._settled)
                 answers, needed = self._settle(arranged, until)
+                self._arranged += len(arranged.order)
                 dropped = np.zeros(len(known), dtype=np.bool_)
                 dropped[np.flatnonzero(known)[arranged.order]] = ~needed
                 self._log.keep(~dropped)
@@ -132,7 +134,8 @@ class Ordered(Operator):
         return until if self._order == "rank" else self._arrived
 
     def _save(self) -> None:
-        record = {"low_watermark": self.low_watermark, "settled": self._settled, "arrived": self._arrived}
+        counts = {"arrived": self._arrived, "arranged": self._arranged}
+        record = {"low_watermark": self.low_watermark, "settled": self._settled, **counts}
         self._blobs.put("progress", json.dumps(record).encode())
 
     def _arrange(self, table: pa.Table, settled: int | None) -> Arranged:
@@ -141,17 +144,20 @@ class Ordered(Operator):
         columns = [pc.add(c, pa.scalar(0.0, c.type)) if pa.types.is_floating(c.type) else c for c in columns]
         partition, _ = dense_groups(columns, table.num_rows)
         ranked_by = self._ranked_by(table)
-        order = np.lexsort((ranked_by, partition))
+        keys = [partition, ranked_by]
+        if self._order == "rank" and ARRIVAL in table.column_names:
+            keys.append(table[ARRIVAL].to_numpy())
+        order = np.lexsort(tuple(reversed(keys)))
         if self._order == "rank":
-            order = _by_values(table, order, partition, ranked_by)
+            order = _by_values(table, order, keys)
         partition, ranked_by = partition[order], ranked_by[order]
         new = np.ones(len(order), dtype=np.bool_) if settled is None else ranked_by >= settled
-        return Arranged(table, order, partition, table[TIME].to_numpy()[order], ranked_by, new)
+        return Arranged(table, order, partition, table[TIME].to_numpy()[order], ranked_by, new, self._arranged)
 
 
-def _by_values(table: pa.Table, order: Numbers, partition: Numbers, times: Numbers) -> Numbers:
-    """The order with tuples of one partition and time in the order of their values, column by column, NULL first."""
-    begins = np.append(True, (np.diff(partition[order]) != 0) | (np.diff(times[order]) != 0))
+def _by_values(table: pa.Table, order: Numbers, keys: Sequence[Numbers]) -> Numbers:
+    """The order with tuples whose keys are equal in the order of their values, column by column, NULL first."""
+    begins = np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
     tied = np.flatnonzero(~begins | ~np.append(begins[1:], True))
     if not len(tied):
         return order

@@ -96,7 +96,7 @@ class OverAggregate(FramedOver):
         if isinstance(window, OverRange):
             last = arranged.seek(arranged.partition[current], arranged.times[current], "right") - 1
         arguments = [arranged.column(name) for name in call.arguments]
-        return frame_answers(call.aggregate, arguments, arranged.times, first, last, _counts(call, arranged), before)
+        return frame_answers(call.aggregate, arguments, arranged.ranks, first, last, _counts(call, arranged), before)
 
     def _add(self, arranged: Arranged, numbers: Numbers) -> None:
         """Add the new tuples to the totals."""
@@ -107,7 +107,7 @@ class OverAggregate(FramedOver):
             counts = _counts(call, arranged)
             chosen = arranged.new if counts is None else arranged.new & counts
             arguments = [arranged.column(name).filter(pa.array(chosen)) for name in call.arguments]
-            self._totals.add(nth, numbers[chosen], arguments, arranged.times[chosen])
+            self._totals.add(nth, numbers[chosen], arguments, arranged.ranks[chosen])
         self._totals.save()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.aggregates.contract import Groups, Times
+from millstream.aggregates.contract import Groups, Numbers, Times
 from millstream.operators.chosen import Chosen
 from millstream.operators.codes import dense_groups
 from millstream.operators.emission import window_of
@@ -39,6 +41,17 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     first, last = window.spans(window.origin + panes * window.pane)
     table = pa.table(data)
     return table if (first <= last).all() else table.filter(pa.array(first <= last))
+
+
+def renumbered(work: Grouped, states: pa.Table, number: Callable[[Numbers], Numbers]) -> pa.Table:
+    """Partial states with other numbers for the order in which their tuples arrived."""
+    for nth, call in enumerate(work.calls):
+        if call.aggregate.arriving:
+            names = work.state_names(nth)
+            packed = call.aggregate.renumbered([states[name].combine_chunks() for name in names], number)
+            for name, column in zip(names, packed, strict=True):
+                states = states.set_column(states.column_names.index(name), name, column)
+    return states
 
 
 def stamped(rows: pa.Table) -> pa.Table:

@@ -85,7 +85,7 @@ class TupleWindows(Ordered):
         first = np.searchsorted(sequence, of * (size + 1) + extents.first[windows])
         last = np.searchsorted(sequence, of * (size + 1) + extents.last[windows], side="right") - 1
         data = {n: c.take(pa.array(firsts[of])) for n, c in zip(self._work.key_names, columns, strict=True)}
-        times = arranged.times[by_group]
+        ranks = arranged.ranks[by_group]
         rows = pa.array(by_group)
         for call in self._work.calls:
             if not call.names:
@@ -94,7 +94,7 @@ class TupleWindows(Ordered):
             counts: Bools | None = None
             if call.condition is not None:
                 counts = arranged.passing(call.condition)[by_group]
-            found = frame_answers(call.aggregate, arguments, times, first, last, counts)
+            found = frame_answers(call.aggregate, arguments, ranks, first, last, counts)
             data.update(dict.fromkeys(call.names, found))
         data[START] = pa.array(extents.start[windows], STAMP)
         data[END] = pa.array(extents.end[windows], STAMP)

@@ -116,6 +116,7 @@ class SteppedOver(FramedOver):
             if left or start < end:
                 changed.append(partition)
         self._save_states(np.array(changed, dtype=np.int64))
+        found.rows = [column.shared(found.places, rows) for column, rows in zip(columns, found.rows, strict=True)]
         return self._table(arranged, found), self._needed(arranged, until)
 
     def _expire(self, partition: int, columns: Columns, first: int, until: int, found: _Found) -> int:

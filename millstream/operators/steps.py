@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-import pyarrow.compute as pc
-
 from millstream.aggregates.user.arrow import to_values
 from millstream.aggregates.user.compiled import compile_aggregate
 from millstream.aggregates.user.sql_aggregate import SqlAggregate
 from millstream.aggregates.user.states import Rows, State, WindowState
 from millstream.operators.arranged import Arranged
 from millstream.operators.framed import FramedCall
+from millstream.operators.peers import with_peers
 from millstream.windows.over import OverRange, OverRows
 
 
@@ -30,9 +29,21 @@ class Columns:
         self.values = self.values or [()] * len(arranged.order)
         self.times: list[int] = arranged.times.tolist()
         self.begins: list[int] = arranged.begins.tolist()
-        self.counts: list[bool] | None = None
-        if call.condition is not None:
-            self.counts = pc.fill_null(arranged.column(call.condition), False).to_pylist()
+        passing = arranged.passing(call.condition)
+        self.counts: list[bool] | None = None if call.condition is None else passing.tolist()
+        self.peers: list[int] | None = arranged.last_peers(passing).tolist() if with_peers(framed) else None
+
+    def answers(self, place: int) -> bool:
+        """Whether the tuple's answer is not that of a later one of its time."""
+        return self.peers is None or self.peers[place] == place
+
+    def shared(self, places: list[int], rows: list[Rows]) -> list[Rows]:
+        """What was answered at some places, with the answer of the last of each time for those before it."""
+        if self.peers is None:
+            return rows
+        by_place = dict(zip(places, rows, strict=True))
+        counts = self.counts
+        return [by_place.get(self.peers[p], []) if counts is None or counts[p] else [] for p in places]
 
 
 class Steps:
@@ -66,7 +77,7 @@ class Steps:
         if columns.counts is not None and not columns.counts[place]:
             return []
         if self.recomputes:
-            return self._recomputed(columns, place) if answers else []
+            return self._recomputed(columns, place) if answers and columns.answers(place) else []
         state = self._states.get(partition)
         if state is None:
             state = self._states[partition] = self._compiled.new(self._tables)

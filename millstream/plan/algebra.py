@@ -55,10 +55,15 @@ class OneRow(Node):
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """The tuples of a stream, as its source delivers them; `again` counts the scans of it before this one."""
+    """The tuples of a stream, as its source delivers them; `again` counts the scans of it before this one.
+
+    `ordered`, they bear the order in which they arrived; `place` is that of the source among all of the plan.
+    """
 
     stream: Stream
     again: int = 0
+    ordered: bool = False
+    place: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -95,9 +100,11 @@ class LateScan(Node):
 
 @dataclass(frozen=True)
 class TableScan(Node):
-    """The rows of a stored table."""
+    """The rows of a stored table; `ordered`, with their order, as with streams."""
 
     table: Table
+    ordered: bool = False
+    place: int = 0
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -192,11 +199,15 @@ class WindowAggregate(Node):
 
 @dataclass(frozen=True)
 class OverAggregate(Node):
-    """Each tuple with the answers of aggregates over the frames that end at it, for one partition."""
+    """Each tuple with the answers of aggregates over the frames that end at it, for one partition.
+
+    `ordered`, the tuples bear the order in which they arrived.
+    """
 
     below: Node
     framed: Framed
     number: int = 0
+    ordered: bool = False
 
     def label(self) -> str:
         """One line of EXPLAIN."""

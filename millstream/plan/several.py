@@ -116,13 +116,17 @@ class WindowJoin(Node):
 
 @dataclass(frozen=True)
 class TableJoin(Node):
-    """The tuples of an input with the rows of a table, as the table is when a batch begins."""
+    """The tuples of an input with the rows of a table, as the table is when a batch begins.
+
+    `ordered`, the tuples bear the order in which they arrived.
+    """
 
     left: Node
     right: Node
     kind: JoinKind
     condition: exp.Expression | None = None
     equalities: tuple[Equality, ...] = ()
+    ordered: bool = False
 
     @property
     def inputs(self) -> tuple[Node, ...]:

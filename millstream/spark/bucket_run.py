@@ -15,6 +15,7 @@ from millstream.language.predicates import Predicate
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
+from millstream.spark.arrival_order import Runs, in_order
 from millstream.spark.bucket_work import Work
 from millstream.spark.collector import settle
 from millstream.spark.feeds import Feed, FeedProgress
@@ -105,16 +106,27 @@ class BucketRun:
         late = [0] * len(self._outlet.feeds)
         rejected = list(late)
         said: list[Progress] = []
+        held: dict[int, list[tuple[pa.Table, Runs]]] = {}
         begun, rows = time.perf_counter(), 0
         for payload in payloads:
             table, progress = unseal(payload)
             rows += table.num_rows
-            if table.num_columns and progress.feed is not None:  # a mark carries nothing but progress
-                late[progress.feed] += operator.process(table, self._outlet.feeds[progress.feed].port)
             rejected[progress.feed or 0] += progress.rejected
             if progress.busy is not None:
                 operator.stirred(progress.busy)
             said.append(progress)
+            if not table.num_columns or progress.feed is None:  # a mark carries nothing but progress
+                continue
+            feed = self._outlet.feeds[progress.feed]
+            if feed.order is None:
+                late[progress.feed] += operator.process(table, feed.port)
+            else:
+                held.setdefault(progress.feed, []).append((table, progress.runs))
+        for number, packets in sorted(held.items()):
+            feed = self._outlet.feeds[number]
+            assert feed.order is not None  # noqa: S101
+            for table in in_order(feed.order, number, packets, inputs.arrived):
+                late[number] += operator.process(table, feed.port)
         inputs.take(said)
         ended = inputs.ended(said)
         answers = [a for a in self._answers(operator, inputs.punctuation(said, ended), said) if a.num_rows]

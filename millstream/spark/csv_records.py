@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from millstream.errors import RunError
+from millstream.spark.arrival_order import FILE_DDL, FILE_FIELD
 
-RECORDS = "value STRING, __origin STRING, first INT"
-_FIELDS = pa.schema([("value", pa.string()), ("__origin", pa.string()), ("first", pa.int32())])
+RECORDS = f"value STRING, __origin STRING, first INT, {FILE_DDL}"
+_FIELDS = pa.schema([("value", pa.string()), ("__origin", pa.string()), ("first", pa.int32()), FILE_FIELD])
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _QUOTED_REST = re.compile(r'(?:[^"]++|"")*+"')
@@ -40,14 +41,15 @@ def still_open(line: str, delimiter: str, within: bool = False) -> bool:
 
 
 def records_of(header: str | None, delimiter: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for mapInArrow from whole files (value, origin) to records; `first` is 1 for one in each file.
+    """A function for mapInArrow from whole files (value, origin, FILE) to records; `first` is 1 for one in each file.
 
     The first record of each file must be this header, if there is one.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for file, origin in zip(batch.column(0).cast(pa.binary()), batch.column(1).to_pylist(), strict=True):
+            files = zip(batch.column(0).cast(pa.binary()), batch.column(1).to_pylist(), strict=True)
+            for number, (file, origin) in enumerate(files):
                 found = [r for r in records(file.as_py().removeprefix(_BOM), delimiter) if r]
                 if header is not None and found:
                     _check(found.pop(0), header, delimiter, origin)
@@ -55,7 +57,9 @@ def records_of(header: str | None, delimiter: str) -> Callable[[Iterator[pa.Reco
                     values = pa.array(found, pa.binary())
                     text = pa.Array.from_buffers(pa.string(), len(values), values.buffers())
                     first = pa.array([1] + [0] * (len(found) - 1), pa.int32())
-                    yield pa.RecordBatch.from_arrays([text, pa.array([origin] * len(found)), first], schema=_FIELDS)
+                    of = batch.column(2).cast(FILE_FIELD.type).take(pa.array([number] * len(found)))
+                    columns = [text, pa.array([origin] * len(found)), first, of]
+                    yield pa.RecordBatch.from_arrays(columns, schema=_FIELDS)
 
     return run
 

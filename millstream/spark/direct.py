@@ -30,7 +30,17 @@ from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableS
 from millstream.plan.several import TableJoin
 from millstream.plan.trace import steps as steps_of
 from millstream.plan.trace import trace
-from millstream.spark.direct_read import COUNTED_SCHEMA, FILES, PATH, ROWS, TABLE, Reading, direct_ingress, pack
+from millstream.spark.direct_read import (
+    COUNTED_SCHEMA,
+    FILES,
+    PATH,
+    ROWS,
+    TABLE,
+    WRITTEN,
+    Reading,
+    direct_ingress,
+    pack,
+)
 from millstream.spark.direct_steps import Compute, Keep, Lookup, Step, Wide
 from millstream.spark.host import Host
 from millstream.spark.ingress import Inlet
@@ -46,6 +56,7 @@ LARGEST_TABLE = 8 << 20
 """The bytes of files that a table may have: its rows come along with the name of each file."""
 
 _FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+_WRITTEN = f"unix_millis(modificationTime) AS {WRITTEN}"
 _KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
@@ -90,7 +101,8 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
     assert stream.source is not None  # noqa: S101  (it has files)
     options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
     path = followed(source_path(host, stream.source, f"stream {stream.name}"))
-    files = limited(host.spark.readStream, options).format("binaryFile").schema(_FILES).load(path).select(PATH)
+    files = limited(host.spark.readStream, options).format("binaryFile").schema(_FILES).load(path)
+    files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(_WRITTEN))
     for place, (table, schema) in enumerate(zip(found.tables, found.reading.tables, strict=True)):
         packed = map_in_arrow(table.coalesce(1), schema.names, pack(schema), f"{TABLE} BINARY")
         # An outer join: without a row of it there would be no files.

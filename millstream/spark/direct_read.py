@@ -14,6 +14,7 @@ from millstream.errors import RunError
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.lazy_rows import LazyRows
+from millstream.spark.arrival_order import Run, in_run, plain_path
 from millstream.spark.collector import settle
 from millstream.spark.direct_steps import Step, early
 from millstream.spark.ingress import CHUNK_ROWS, Inlet, chunks, sealed
@@ -21,6 +22,9 @@ from millstream.spark.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
 from millstream.spark.time_limits import Judged, judged
 
 PATH = "path"
+WRITTEN = "written"
+"""The milliseconds at which a file was written."""
+
 TABLE = "__table"
 """Before the number of a table: the column in which its rows come along with each file."""
 
@@ -48,19 +52,19 @@ class Reading:
 def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     """A function for mapInArrow from the names of files to packets; the first one of each file counts its rows."""
     steps = early(reading.steps, reading.tables)
+    ordered = inlet.order is not None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             files = batch.num_rows
             tables = [_table(batch, number, schema) for number, schema in enumerate(reading.tables)]
-            paths = batch.column(PATH).to_pylist()
             passed = _Passed()
-            for chunk in chunks((b for path in paths for b in read(path, reading.schema)), WORTH_IT):
+            for run, chunk in _pieces(batch, reading.schema, ordered):
                 seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
                 rows = LazyRows.of(chunk if seen.good is None else chunk.filter(seen.good))
                 for step in steps:
                     rows = step(rows, tables)
-                passed.add(rows.table(), chunk.num_rows, seen)
+                passed.add(rows.table(), chunk.num_rows, seen, run)
                 if passed.rows >= CHUNK_ROWS:
                     yield passed.packets(inlet, files)
                     passed, files = _Passed(), 0
@@ -71,6 +75,18 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     return run
 
 
+def _pieces(batch: pa.RecordBatch, schema: pa.Schema, ordered: bool) -> Iterator[tuple[Run | None, pa.Table]]:
+    """What the files of a batch hold; `ordered`, file by file, with what says where each piece comes."""
+    paths = batch.column(PATH).to_pylist()
+    if not ordered:
+        yield from ((None, chunk) for chunk in chunks((b for path in paths for b in read(path, schema)), WORTH_IT))
+        return
+    written = batch.column(WRITTEN).to_pylist()
+    for time, name, path in sorted(zip(written, map(plain_path, paths), paths, strict=True)):
+        for number, chunk in enumerate(chunks(read(path, schema), WORTH_IT)):
+            yield Run(time, name, 0, 0, number, 0), chunk
+
+
 class _Passed:
     """The tuples that have passed all steps, and what was read for them."""
 
@@ -78,9 +94,13 @@ class _Passed:
         self.rows = self.read = self.rejected = 0
         self._tables: list[pa.Table] = []
         self._newest: int | None = None
+        self._runs: list[Run] = []
 
-    def add(self, rows: pa.Table, read: int, seen: Judged) -> None:
-        """Tuples that passed, how many were read, and what their time stamps are like."""
+    def add(self, rows: pa.Table, read: int, seen: Judged, run: Run | None) -> None:
+        """Tuples that passed, how many were read, what their time stamps are like, and where they come."""
+        if run is not None:
+            rows = in_run(rows, len(self._runs))
+            self._runs.append(run._replace(size=rows.num_rows))
         self._tables.append(rows)
         self.rows += rows.num_rows
         self.read += read
@@ -92,7 +112,8 @@ class _Passed:
         if not self._tables:
             return _counted(sealed(inlet, None, Progress(feed=inlet.feed)), 0, files)
         rows = pa.concat_tables(self._tables)
-        progress = Progress(self._newest, pc.min(rows[TIME]).as_py(), feed=inlet.feed, rejected=self.rejected)
+        ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
+        progress = Progress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
         return _counted(sealed(inlet, rows, progress), self.read, files)
 
 

@@ -12,10 +12,14 @@ from millstream.progress.group_table import from_table
 from millstream.progress.low_watermark import LowWatermark
 from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation
+from millstream.spark.arrival_order import Ordering
 from millstream.spark.packets import Progress
 
 PROGRESS = "stage"
 """The blob in which a stage keeps how far its inputs have come; no operator has one of that name."""
+
+ARRIVED = "stage/arrived"
+"""The blob that says how many tuples of each input have been numbered, where that is done."""
 
 GROUPS = "stage/groups/"
 """Before the number of a port: the blob of what its inputs, if there are several, have promised to groups."""
@@ -25,12 +29,14 @@ GROUPS = "stage/groups/"
 class Feed:
     """One input of a stage: the port of the operator that it goes to, and where its progress comes from.
 
-    That is a slack, or the buckets of the stage before.
+    That is a slack, or the buckets of the stage before. `order` is how its tuples come to their numbers, if they have
+    such.
     """
 
     port: int = 0
     slack: int | None = None
     origins: int = 0
+    order: Ordering | None = None
 
     @property
     def ends(self) -> int:
@@ -54,6 +60,7 @@ class FeedProgress:
                 watermark.restore(one)
         parts = {port: [self.watermarks[n] for n in numbers] for port, numbers in self._ports.items()}
         self._melds = {port: Meld(watermarks) for port, watermarks in parts.items()}
+        self.arrived: dict[str, int] = json.loads(blobs.get(ARRIVED) or b"{}")
         self._groups = {port: GroupMeld(watermarks) for port, watermarks in parts.items() if len(watermarks) > 1}
         for port, groups in self._groups.items():
             if promised := blobs.get(f"{GROUPS}{port}"):
@@ -106,6 +113,8 @@ class FeedProgress:
     def save(self, blobs: Blobs) -> None:
         """Put what must be remembered into the blobs."""
         blobs.put(PROGRESS, json.dumps([w.record for w in self.watermarks]).encode())
+        if self.arrived:
+            blobs.put(ARRIVED, json.dumps(self.arrived).encode())
         for port, groups in self._groups.items():
             if groups.changed:
                 groups.changed = False

@@ -13,6 +13,7 @@ from millstream.catalog.ahead import EARLIEST
 from millstream.operators.grouped import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark import marks
+from millstream.spark.arrival_order import Ordering, numbered, task_number
 from millstream.spark.collector import settle
 from millstream.spark.control import END, TICK, WAIT, read_enabling
 from millstream.spark.packets import Progress, packets, scatter, seal
@@ -33,7 +34,8 @@ class Inlet:
     `promised` names what the promises of the stage before are to be about. `sources` are the columns of the stream
     that key columns are plain copies of: punctuation names groups by them. `feed` is its number among the inputs of the
     stage. `busy` is the column of what is prepared that tells of all tuples where they came to, if all buckets are to
-    know. `limits` say which time stamps are good, if they come with the data.
+    know. `limits` say which time stamps are good, if they come with the data. `order` says how tuples come to numbers
+    for the order in which they arrived, if that matters.
     """
 
     buckets: tuple[int, ...]
@@ -44,13 +46,14 @@ class Inlet:
     feed: int = 0
     busy: str | None = None
     limits: TimeLimits | None = None
+    order: Ordering | None = None
 
 
 def ingress(inlet: Inlet) -> Arrow:
     """A function for mapInArrow from tuples and marks to packets."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for chunk in chunks(batches):
+        for number, chunk in enumerate(chunks(batches)):
             rows, said, left_out = marks.part(chunk)
             seen = judged(inlet.limits, rows[TIME])
             rows = rows if seen.good is None else rows.filter(seen.good)
@@ -59,7 +62,11 @@ def ingress(inlet: Inlet) -> Arrow:
                 others = judged(inlet.limits, left_out)
                 newest = max((t for t in (newest, others.newest) if t is not None), default=None)
                 rejected += others.rejected
-            yield sealed(inlet, rows, _progress(inlet, said, Progress(newest, seen.oldest, rejected=rejected)))
+            progress = _progress(inlet, said, Progress(newest, seen.oldest, rejected=rejected))
+            if inlet.order is not None and inlet.order.counted:
+                rows, runs = numbered(rows, task_number(), number)
+                progress = replace(progress, runs=runs)
+            yield sealed(inlet, rows, progress)
         settle()
 
     return run

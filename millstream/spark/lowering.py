@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import LongType, StructField, StructType
 from sqlglot import exp
 
+from millstream.catalog.address import FILE_KINDS
 from millstream.catalog.definitions import AggregateCall
+from millstream.operators.grouped import ARRIVAL
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
@@ -31,6 +35,8 @@ from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, Wind
 from millstream.plan.split import Split
 from millstream.plan.trace import parts
 from millstream.spark import arrivals, mark_rows
+from millstream.spark.arrival_order import FILE, FILE_SQL, TASK, numbering_rows
+from millstream.spark.arrival_order import ROW as PLACE
 from millstream.spark.assign_windows import assign_windows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
@@ -61,8 +67,13 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
-    source = open_stream(host, node.stream)
-    return arrivals.tuples(source, node.stream, marked, node.again, bound_of(node.stream, host))
+    found = open_stream(host, node.stream)
+    filed = node.ordered and node.stream.source is not None and node.stream.source.kind in FILE_KINDS
+    if not filed and "multiline" in node.stream.options:
+        found = replace(found, frame=found.frame.drop(FILE))
+    elif filed and FILE not in found.frame.columns:
+        found = replace(found, frame=found.frame.withColumn(FILE, F.expr(FILE_SQL)))
+    return arrivals.tuples(found, node.stream, marked, node.again, bound_of(node.stream, host))
 
 
 @lower.register
@@ -77,7 +88,9 @@ def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
-    return open_table(host, node.table)
+    frame = open_table(host, node.table)
+    filed = node.ordered and node.table.source.kind in FILE_KINDS
+    return frame.withColumn(FILE, F.expr(FILE_SQL)) if filed else frame
 
 
 @lower.register
@@ -188,7 +201,11 @@ def _merge_ordered(node: MergeOrdered, host: Host, marked: bool = False) -> Data
 
 @lower.register
 def _table_join(node: TableJoin, host: Host, marked: bool = False) -> DataFrame:
-    return lower_table_join(node, lower(node.left, host, marked), lower(node.right, host))
+    left = lower(node.left, host, marked)
+    if node.ordered and ARRIVAL not in left.columns:  # Spark may mix tuples up to join them
+        schema = StructType([*left.schema.fields, *(StructField(name, LongType()) for name in (TASK, PLACE))])
+        left = left.mapInArrow(numbering_rows(), schema) if PLACE not in left.columns else left
+    return lower_table_join(node, left, lower(node.right, host))
 
 
 def _inputs(node: Node, host: Host) -> list[Input]:

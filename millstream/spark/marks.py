@@ -21,6 +21,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.operators.grouped import ARRIVAL
+from millstream.spark.arrival_order import FILE, ROW, TASK
+
 MARK = "__mark"
 AT = "__at"
 """The time stamp of a tuple of a source, in microseconds, whatever becomes of its columns."""
@@ -28,7 +31,7 @@ AT = "__at"
 LEFT_OUT = "__left_out"
 """The time stamp of a tuple that did not pass a WHERE; NULL for those that did."""
 
-HIDDEN = (MARK, AT, LEFT_OUT)
+HIDDEN = (MARK, AT, LEFT_OUT, FILE, TASK, ROW, ARRIVAL)
 
 
 Punctuated = tuple[int, int, tuple[str, ...]]

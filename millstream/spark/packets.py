@@ -13,12 +13,14 @@ import pandas as pd
 import pyarrow as pa
 
 from millstream.operators.blobs import from_bytes, to_bytes
+from millstream.spark.arrival_order import Runs, packed, unpacked
 
 PACKET_SCHEMA = "bucket INT, payload BINARY"
 PACKET_FIELDS = pa.schema([pa.field("bucket", pa.int32()), pa.field("payload", pa.binary())])
 META = b"millstream"
 GROUPS = b"groups"
 BUSY = b"busy"
+RUNS = b"runs"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Progress:
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
     origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, see
     progress/group_table.py; `None` if there are none. `busy` are the places that the inlet says tuples came to.
-    `rejected` is how many tuples were out of bounds.
+    `rejected` is how many tuples were out of bounds. `runs` are the pieces of the input that the tuples come from, if
+    their order matters.
     """
 
     newest: int | None = None
@@ -41,6 +44,7 @@ class Progress:
     feed: int | None = 0
     busy: pa.Array | None = None
     rejected: int = 0
+    runs: Runs = ()
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
@@ -52,6 +56,8 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
         meta[GROUPS] = to_bytes(progress.groups)
     if progress.busy is not None:
         meta[BUSY] = progress.busy.to_numpy().tobytes()
+    if progress.runs:
+        meta[RUNS] = packed(progress.runs)
     return to_bytes(table.replace_schema_metadata(meta))
 
 
@@ -61,6 +67,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     newest, oldest, promises, final, ticks, feed, rejected = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
     busy = table.schema.metadata.get(BUSY)
+    runs = table.schema.metadata.get(RUNS)
     return table.replace_schema_metadata(None), Progress(
         newest,
         oldest,
@@ -71,6 +78,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
         feed,
         None if busy is None else pa.array(np.frombuffer(busy, dtype=np.int64)),
         rejected,
+        () if runs is None else unpacked(runs),
     )
 
 

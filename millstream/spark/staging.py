@@ -20,11 +20,12 @@ from millstream.language.predicates import Predicate, predicate
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
-from millstream.plan.algebra import Node, OverAggregate, Scan, WindowAggregate
+from millstream.operators.grouped import ARRIVAL, TIME
+from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
 from millstream.spark import mark_rows
+from millstream.spark.arrival_order import FILE, ROW, TASK, Number, Ordering
 from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
@@ -107,6 +108,14 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
     return Origin(time, stamp, None, len(bucket_ids(host)), promised)
 
 
+def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None = None) -> Ordering:
+    """How the tuples of an input, which tell the order of their arrival, come to their numbers."""
+    source = feeder(part)
+    if isinstance(source, Scan | TableScan):
+        return Ordering(True, source.place, renumber)
+    return Ordering(False)
+
+
 def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
     """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
     inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
@@ -114,7 +123,7 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     if any(not flow.origin.origins for flow in inflows):
         spoken = control_marks(bucket_ids(host), _streams(inflows))
         packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
-    feeds = tuple(Feed(flow.port, flow.origin.slack, flow.origin.origins) for flow in inflows)
+    feeds = tuple(Feed(f.port, f.origin.slack, f.origin.origins, f.inlet.order) for f in inflows)
     query = host.place.id if host.place else ""
     given = work.answers.append(pa.field(MARK, pa.string()))
     holds, left = _checked(work)
@@ -155,7 +164,8 @@ def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
     wanted = {**flow.computed, TIME: F.expr(flow.origin.time)}
     if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
         wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
-    hidden = [name for name in (MARK, LEFT_OUT) if name in frame.columns]
+    wished = (MARK, LEFT_OUT) if inlet.order is None else (MARK, LEFT_OUT, FILE, TASK, ROW, ARRIVAL)
+    hidden = [name for name in wished if name in frame.columns]
     tuples = frame.select(*[column.alias(name) for name, column in wanted.items()], *hidden)
     return map_in_arrow(tuples, [*wanted, *hidden], ingress(inlet), PACKET_SCHEMA)
 

@@ -19,17 +19,18 @@ from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.from_first import FromFirst
-from millstream.operators.grouped import PANE, TIME, Call, Grouped
+from millstream.operators.grouped import ARRIVAL, PANE, TIME, Call, Grouped
 from millstream.operators.late import LateTuples
 from millstream.operators.merge_ordered import MergeOrdered as MergeOrderedTuples
 from millstream.operators.over_calls import over_operator
 from millstream.operators.paned_aggregate import EMITTED, END, STAMP, START, PanedAggregate
-from millstream.operators.partials import partial_states
+from millstream.operators.partials import partial_states, renumbered
 from millstream.operators.row_windows import RowWindows
 from millstream.operators.session_windows import SessionWindows
 from millstream.operators.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.unique_tuples import UniqueTuples
 from millstream.plan.algebra import LateScan, OverAggregate, Scan, WindowAggregate
+from millstream.plan.passes.carry_arrival import needs_arrival, tells_arrival
 from millstream.plan.several import MergeOrdered, Unique
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
@@ -39,7 +40,7 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.key_sources import key_sources
 from millstream.spark.marks import HIDDEN
 from millstream.spark.read_tables import with_tables
-from millstream.spark.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, origin_of, staged
+from millstream.spark.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, ordering, origin_of, staged
 from millstream.spark.unnest import unnested_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.landmark import Landmark
@@ -55,15 +56,18 @@ def lower_window(
     node: WindowAggregate, inputs: Sequence[Input], host: Host, marked: bool, given: Given = AS_THEY_ARE
 ) -> DataFrame:
     """The frame that computes a window aggregate over its inputs."""
-    work, columns = _work(node.windowed, host)
+    ordered = needs_arrival(node) and all(tells_arrival(each.part) for each in inputs)
+    work, columns = _work(node.windowed, host, ordered)
     make, prepare = _operator(work)
+    renumber = partial(renumbered, work) if prepare is not None else None
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
     typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
     inflows = []
     for each in inputs:
         origin = origin_of(each.part, node.windowed.time, host)
         inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(each.part, typed))
-        inflows.append(Inflow(each, columns, replace(inlet, busy=_busy(work)), origin))
+        order = ordering(each.part, renumber) if ordered else None
+        inflows.append(Inflow(each, columns, replace(inlet, busy=_busy(work), order=order), origin))
     answers = unnested_schema(_answers(work, node.gives), given.lists)
     stage = Work(node.number, make, answers, _window_promises(work), given)
     if work.window != WHOLE or work.keys or given.lists:
@@ -86,12 +90,17 @@ def lower_over(
 ) -> DataFrame:
     """The frame that adds the answers of OVER to its inputs."""
     work, columns = _frames(node.framed, host)
+    ordered = (node.ordered or needs_arrival(node)) and all(tells_arrival(each.part) for each in inputs)
     inflows = []
     for each in inputs:
         origin = origin_of(each.part, node.framed.time, host)
-        inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised)
+        order = ordering(each.part) if ordered else None
+        inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised, order=order)
         inflows.append(Inflow(each, columns, inlet, origin))
     carried = [inflows[0].schema.field(name) for name in work.carried]
+    if ordered and node.ordered:
+        work = replace(work, carried=(*work.carried, ARRIVAL))
+        carried.append(pa.field(ARRIVAL, pa.int64()))
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     answers = unnested_schema(pa.schema([*carried, *results]), given.lists)
     make = partial(over_operator(work), work)
@@ -129,10 +138,12 @@ def _tuples(
 ) -> DataFrame:
     """A stage whose answers are tuples as they came."""
     columns = {name: column_of(name) for name in names}
+    ordered = needs_arrival(node) and all(tells_arrival(each.part) for each in inputs)
     inflows = []
     for each in inputs:
         origin = origin_of(each.part, node.time, host)
-        inlet = Inlet(bucket_ids(host), keys, promised=origin.promised)
+        order = ordering(each.part) if ordered else None
+        inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, order=order)
         inflows.append(Inflow(each, columns, inlet, origin))
     return staged(inflows, Work(node.number, make, inflows[0].schema, ((ANSWER_TIME, 0),)), host, marked)
 
@@ -166,7 +177,7 @@ def _by_group(work: Grouped) -> bool:
     return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
-def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, exp.Expression]]:
+def _work(windowed: bound.Windowed, host: Host, ordered: bool) -> tuple[Grouped, dict[str, exp.Expression]]:
     """What the operator does, and the columns that are computed for it."""
     columns = {item.name: item.expression for item in windowed.keys}
     count = find("count_star")
@@ -174,7 +185,10 @@ def _work(windowed: bound.Windowed, host: Host) -> tuple[Grouped, dict[str, exp.
     # The count of rows says which groups are there; whoever asks for it gets the same.
     plain = [c.name for c in windowed.calls if c.aggregate.name == count.name and c.condition is None]
     others = [c for c in windowed.calls if c.name not in plain]
-    calls = (Call(count([]), names=tuple(plain)), *_calls(others, columns, host))
+    found = _calls(others, columns, host)
+    if ordered and not isinstance(windowed.window, Rows | SlideByTuple):  # those know the order of their tuples
+        found = [_told(call) for call in found]
+    calls = (Call(count([]), names=tuple(plain)), *found)
     work = Grouped(_typed(windowed.keys), calls, windowed.window, windowed.partition)
     return replace(work, emit=windowed.emit, from_first=windowed.from_first), columns
 
@@ -207,6 +221,13 @@ def _calls(calls: Sequence[AggregateCall], columns: dict[str, exp.Expression], h
         )
         for call in calls
     ]
+
+
+def _told(call: Call) -> Call:
+    """A call that reads in which order tuples arrived, if that matters to it."""
+    if not call.aggregate.by_order:
+        return call
+    return replace(call, aggregate=call.aggregate.told_of_arrival(), arguments=(*call.arguments, ARRIVAL))
 
 
 def _typed(keys: Sequence[Item]) -> tuple[tuple[str, pa.DataType], ...]:

@@ -171,7 +171,7 @@ def test_variance() -> None:
 
 
 def test_first_and_last_go_by_time_then_value() -> None:
-    times = [20, 10, 10, 20, 5]
+    times = [20, 10, 10, 20, 15]
     assert answer("first", pa.int64(), [1, 5, 4, 9, None], times=times) == 4
     assert answer("last", pa.int64(), [1, 5, 4, 9, None], times=times) == 9
     assert answer("first", pa.string(), ["a", "c", "b", "d", None], times=times) == "b"
@@ -179,10 +179,24 @@ def test_first_and_last_go_by_time_then_value() -> None:
     assert answer("array_agg", pa.int64(), [1, 5, 4, 9, None], times=times) == [4, 5, 1, 9]
 
 
+def test_nulls_count_as_they_do_in_spark() -> None:
+    """A NULL is as good a first, last or best value as any other; a key that is NULL is none."""
+    times, keys = [1, 2, 3], pa.array([1, 3, None])
+    for kind, some in ((pa.int64(), 7), (pa.string(), "a")):
+        assert answer("first", kind, [None, some, some], times=times) is None
+        assert answer("last", kind, [some, some, None], times=times) is None
+        assert answer("last", kind, [None, None, some], times=times) == some
+        assert answer("max_by", kind, [some, None, some], keys) is None
+        assert answer("min_by", kind, [some, None, None], keys) == some
+        assert answer("min_by", kind, [some, some, some], pa.array([None, None, None], pa.int64())) is None
+        assert answer("array_agg", kind, [None, some, None], times=times) == [some]
+
+
 def test_min_by_and_max_by_take_the_smallest_of_several() -> None:
     y = pa.array([1, 2, 2, 1, None, 3])
     assert answer("min_by", pa.string(), ["d", "b", "a", "c", "0", None], y) == "c"
-    assert answer("max_by", pa.string(), ["d", "b", "a", "c", "0", None], y) == "a"
+    assert answer("max_by", pa.string(), ["d", "b", "a", "c", "0", None], y) is None
+    assert answer("max_by", pa.string(), ["d", "b", "a", "c", "0"], y[:5]) == "a"
 
 
 def test_bools() -> None:

@@ -20,13 +20,13 @@ from millstream.errors import SettingError
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
 from millstream.operators.framed import Framed, FramedCall
-from millstream.operators.grouped import TIME, Call
+from millstream.operators.grouped import ARRIVAL, TIME, Call
 from millstream.operators.over import OverAggregate
 from millstream.operators.tuple_log import TupleLog
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.packets import scatter
 from millstream.windows.over import OverRange, OverRows
-from millstream.windows.tuples import Tuple
+from millstream.windows.tuples import Tuple, ordered
 from tests.aggregates.test_laws import bindings, same
 from tests.drawing import drawn
 from tests.operators.test_frame_states import argument_values, every_aggregate, whole
@@ -39,7 +39,7 @@ some = drawn(40)
 
 @dataclass(frozen=True)
 class Row:
-    """A tuple; tuples of one time rank by `tie`, NULL first, and then by `id`."""
+    """A tuple. Without numbers for their arrival, tuples of one time rank by `tie`, NULL first, and then by `id`."""
 
     time: int
     tie: int | None
@@ -52,13 +52,17 @@ class Row:
 
 @dataclass
 class Stream:
-    """An aggregate and tuples for it, in the order of their arrival, cut into batches."""
+    """An aggregate and tuples for it, in the order of their arrival, cut into batches.
+
+    Those that are `numbered` come in any order in their batch, and bear the numbers by which they arrived.
+    """
 
     aggregate: Aggregate
     arrived: list[Row]
     cuts: list[int]
     restarts: bool
     buckets: int
+    numbered: bool = False
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
         return pa.table(
@@ -79,15 +83,29 @@ class Stream:
     def tuples(self, order: str) -> dict[int, Tuple]:
         """By id; numbered by arrival, or in the order that decides between tuples of one time."""
         rows = self.arrived
-        if order == "rank":
+        if order == "rank" and not self.numbered:
             rows = sorted(rows, key=lambda r: (r.tie is not None, r.tie or 0, r.id))
         return {r.id: Tuple(r.time, number, r.key, r) for number, r in enumerate(rows, 1)}
 
     def answer(self, rows: Sequence[Row]) -> Any:
-        """The aggregate over some tuples."""
+        """The aggregate over some tuples in their order."""
         table = self.table(rows)
         arguments = [table[f"x{i}"].combine_chunks() for i in range(len(self.aggregate.arguments))]
-        return whole(self.aggregate, arguments, table[TIME].to_numpy(), list(range(len(rows))))
+        return whole(self.aggregate, arguments, np.arange(len(rows)), list(range(len(rows))))
+
+    def ranked(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows in the order of time and what decides between those of one time."""
+        place = {number: t.row for number, t in self.tuples("rank").items()}
+        return sorted(rows, key=lambda r: (r.time, place[r.id]))
+
+    def batch(self, rows: list[Row]) -> pa.Table:
+        """What comes to the operator."""
+        table = self.table(rows)
+        if not self.numbered:
+            return table
+        place = {row.id: number for number, row in enumerate(self.arrived)}
+        numbers = pa.array([place[row.id] for row in rows], pa.int64())
+        return table.append_column(ARRIVAL, numbers).sort_by([("g", "descending"), ("id", "descending")])
 
     def run(self, make: Callable[[Blobs], Operator], keys: Sequence[str]) -> list[pa.Table]:
         """All answers of the operators of all buckets."""
@@ -99,7 +117,7 @@ class Stream:
             batch = self.arrived[start:stop]
             if batch:
                 newest = max(newest, *(r.time for r in batch))
-                for operator, part in zip(operators, scatter(self.table(batch), keys, len(stores)), strict=True):
+                for operator, part in zip(operators, scatter(self.batch(batch), keys, len(stores)), strict=True):
                     assert operator.process(part) == 0
             for operator in operators:
                 found += operator.punctuate(Punctuation(newest - SLACK))
@@ -129,7 +147,7 @@ def streams(draw: st.DrawFn, cls: type[Aggregate], most: int = 25) -> Stream:
     drawn.sort(key=lambda r: r[0] + r[-1])
     arrived = [Row(r[0], r[1], i, *r[2:6]) for i, r in zip(ids, drawn, strict=True)]
     cuts = sorted(draw(st.lists(st.integers(0, len(drawn)), max_size=4)))
-    return Stream(cls(kinds), arrived, cuts, draw(st.booleans()), draw(st.integers(1, 7)))
+    return Stream(cls(kinds), arrived, cuts, draw(st.booleans()), draw(st.integers(1, 7)), draw(st.booleans()))
 
 
 def named(name: str, *types: pa.DataType) -> Aggregate:
@@ -173,6 +191,8 @@ def test_equals_the_oracle(
 ) -> None:
     stream = data.draw(streams(cls))
     window, other = frames
+    if getattr(window, "order", "rank") == "row":
+        stream.numbered = False  # the host gives them in their order
     work = over(stream, window, other, partitioned)
     found = [row for t in stream.run(lambda b: OverAggregate(work, b), work.partition_names) for row in t.to_pylist()]
     assert len(found) == len({row["id"] for row in found}), "a tuple answered twice"
@@ -184,7 +204,8 @@ def test_equals_the_oracle(
     assert {row["id"] for row in found} == {i for i, t in by_id.items() if t.row in answering}
     for row in found:
         current = by_id[row["id"]]
-        rows: list[Any] = [t.value for t in window.extent(current.row, tuples)]
+        extent = ordered(window.extent(current.row, tuples), getattr(window, "order", "rank"))
+        rows: list[Any] = [t.value for t in extent]
         assert row[TIME] == current.time
         assert same(row["answer"], stream.answer(rows))
         assert same(row["again"], row["answer"], slack=0)
@@ -199,6 +220,7 @@ COUNT = type(named("count_star"))
 @given(stream=streams(COUNT), frames=windows(), pause=st.integers(-20, 30))
 def test_a_stream_goes_on_after_its_end(stream: Stream, frames: tuple[OverRange | OverRows, ...], pause: int) -> None:
     window, other = frames
+    stream.numbered = False
     work = over(stream, window, other, True)
     blobs = MemoryBlobs()
     rows = sorted(stream.arrived, key=lambda r: r.time)
@@ -329,7 +351,7 @@ def test_the_promise_with_a_slide_is_the_start_of_its_slot() -> None:
     assert operator.promise == 13
 
 
-def test_ties_follow_the_values_with_null_first() -> None:
+def test_ties_follow_the_values_with_null_first_if_nobody_knows_their_arrival() -> None:
     table = pa.table(
         {
             "id": pa.array([None, 1, None, 0, 1], pa.int64()),

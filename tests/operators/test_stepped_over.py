@@ -7,6 +7,7 @@ the slack, any cut into batches, with restarts, for any number of buckets.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.framed import Framed, FramedCall
 from millstream.operators.grouped import TIME, Call
 from millstream.operators.over_calls import over_operator
+from millstream.operators.peers import with_peers
 from millstream.operators.stepped_over import SteppedOver
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.over import OverRange, OverRows
@@ -110,9 +112,11 @@ def test_each_cell_equals_brute_force(kind: str, shape: str, data: st.DataObject
     assert {row["id"] for row in found} == {i for i, t in by_id.items() if t.row in answering}
     for row in found:
         current = by_id[row["id"]]
-        # Tuples come one by one: of those of one time only the earlier ones are there.
         extent = ordered(window.extent(current.row, tuples), getattr(window, "order", "rank"))
-        rows: list[Any] = [t.value for t in extent[: extent.index(current) + 1]]
+        if not with_peers(work.calls[0]):
+            # Tuples come one by one: of those of one time only the earlier ones are there.
+            extent = extent[: extent.index(current) + 1]
+        rows: list[Any] = [t.value for t in extent]
         mine: Any = current.value
         assert row[TIME] == current.time
         assert same(rows_of(row["answer"]), [list(r) for r in known.hand([r.arguments for r in rows])])
@@ -140,6 +144,69 @@ def test_a_stream_goes_on_after_its_end(known: Known, data: st.DataObject, windo
     at_once.process(stream.table(rows))
     expected = [row for t in at_once.punctuate(Punctuation(0, final=True)) for row in t.to_pylist()]
     assert sorted(found, key=lambda r: r["id"]) == sorted(expected, key=lambda r: r["id"])
+
+
+ENDING = """
+CREATE AGGREGATE ending (x BIGINT) : BIGINT {
+  TABLE state (n BIGINT);
+  INITIALIZE: { INSERT INTO state VALUES (1); }
+  ITERATE: { UPDATE state SET n = n + 1; }
+  TERMINATE: { INSERT INTO RETURN SELECT n FROM state; }
+}"""
+
+LEAVING = """
+CREATE WINDOW AGGREGATE leaving (x BIGINT) : BIGINT {
+  TABLE state (n BIGINT) AS VALUES (0);
+  INITIALIZE: ITERATE: { UPDATE state SET n = n + 1; INSERT INTO RETURN SELECT n FROM state; }
+  EXPIRE: { UPDATE state SET n = n - 1; }
+}"""
+
+HOLDING = """
+CREATE WINDOW AGGREGATE holding (x BIGINT) : BIGINT {
+  INITIALIZE: ITERATE: { INSERT INTO RETURN SELECT count(*) FROM inwindow; }
+  EXPIRE: { }
+}"""
+
+NAMING = """
+CREATE AGGREGATE naming (x BIGINT) : BIGINT {
+  TABLE state (n BIGINT) AS VALUES (0);
+  INITIALIZE: ITERATE: { UPDATE state SET n = n + 1; INSERT INTO RETURN SELECT 10 * x + n FROM state; }
+}"""
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize(
+    ("base", "window", "reach"),
+    [
+        *product([ENDING], [None, LEAVING], [0, 5, None]),
+        *product([None], [LEAVING], [0, 5, None]),
+        *product([None], [HOLDING], [0, 5]),  # an unbounded window would hold everything
+    ],
+)
+def test_tuples_of_one_time_are_in_each_others_frames(
+    base: str | None, window: str | None, reach: int | None, fast: bool
+) -> None:
+    """As `count(*)` counts them, over frames by time; over frames of rows each is the last of its own."""
+    aggregate = Known("", list, base, window, fast).aggregate
+    values = {"k": ["a", "a", "b", "a"], "v": pa.array([7, 8, 9, 9], pa.int64())}
+    rows = pa.table({**values, "id": range(4), TIME: [3] * 4})
+    answers = []
+    for frame in (OverRange(reach), OverRows(None if reach is None else 9)):
+        work = single(aggregate, frame)
+        operator = over_operator(work)(work, MemoryBlobs()) if fast else SteppedOver(work, MemoryBlobs())
+        operator.process(rows)
+        found = [row for t in operator.punctuate(Punctuation(4)) for row in t.to_pylist()]
+        answers.append([n for row in sorted(found, key=lambda r: r["id"]) for n in row["r"][0].values()])
+    assert answers == [[3, 3, 1, 3], [1, 2, 1, 3]]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_an_answer_that_names_the_tuple_is_its_own(fast: bool) -> None:
+    work = single(Known("", list, NAMING, None, fast).aggregate, OverRange(None))
+    operator = over_operator(work)(work, MemoryBlobs()) if fast else SteppedOver(work, MemoryBlobs())
+    operator.process(pa.table({"k": ["a"] * 3, "v": pa.array([1, 2, 3], pa.int64()), "id": range(3), TIME: [3, 3, 3]}))
+    (found,) = operator.punctuate(Punctuation(4))
+    assert [[*row[0].values()] for row in found["r"].to_pylist()] == [[11], [22], [33]]
 
 
 BASE_MEAN = SqlAggregate(Versions(compiled(MEAN).body, None))

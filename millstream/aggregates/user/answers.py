@@ -201,13 +201,13 @@ def highest(rows: Values) -> Maybe:
 
 
 def min_by(rows: Values) -> Maybe:
-    """The first argument where the second is smallest."""
-    return _by(rows, lt)
+    """The first argument where the second is smallest; of several the last."""
+    return _by(rows, lambda a, b: not lt(b, a))
 
 
 def max_by(rows: Values) -> Maybe:
-    """The first argument where the second is greatest."""
-    return _by(rows, lambda a, b: lt(b, a))
+    """The first argument where the second is greatest; of several the last."""
+    return _by(rows, lambda a, b: not lt(a, b))
 
 
 def _by(rows: Values, better: Callable[[Any, Any], Any]) -> Maybe:
@@ -219,13 +219,13 @@ def _by(rows: Values, better: Callable[[Any, Any], Any]) -> Maybe:
 
 
 def first(rows: Values) -> Maybe:
-    """The first that is not NULL."""
-    return next(iter(_given(rows)), None)
+    """The first, also if it is NULL."""
+    return rows[0][0] if rows else None
 
 
 def last(rows: Values) -> Maybe:
-    """The last that is not NULL."""
-    return next(iter(reversed(_given(rows))), None)
+    """The last, also if it is NULL."""
+    return rows[-1][0] if rows else None
 
 
 def bool_and(rows: Values) -> Maybe:

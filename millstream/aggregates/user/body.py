@@ -316,6 +316,12 @@ class Body:
         """Whether it answers only when its input has ended."""
         return any(returns(action) for action in self.terminate)
 
+    @property
+    def speaks_of_tuples(self) -> bool:
+        """Whether what it returns with a tuple names that tuple; what names none is about all it has seen."""
+        answers = [action for action in self.iterate if returns(action)]
+        return any(isinstance(node, Parameter) for action in answers for node in walk(action))
+
     def table(self, name: str) -> LocalTable | None:
         """The local table of a name, `inwindow` too."""
         return next((t for t in self.tables if t.name == name), None)

@@ -35,11 +35,13 @@ class KernelAggregate(SqlAggregate):
         pairs = [
             pair for i, p in enumerate(self.body.parameters) for pair in ((f"v{i}", dtype(p.type)), (f"n{i}", np.bool_))
         ]
-        return np.dtype([("time", np.int64), *pairs])
+        return np.dtype([("time", np.int64), ("arrival", np.int64), *pairs])
 
     def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
         """Remember the tuples."""
-        bag = self._bag(times, [numbers(a, p.type) for a, p in zip(arguments, self.body.parameters, strict=True)])
+        arrived = arguments[-1].to_numpy() if self.arriving else 0
+        parameters = zip(arguments[: len(arguments) - self.arriving], self.body.parameters, strict=True)
+        bag = self._bag(times, arrived, [numbers(a, p.type) for a, p in parameters])
         (known,) = state
         order = np.argsort(groups, kind="stable")
         bag, groups = bag[order], groups[order]
@@ -56,7 +58,7 @@ class KernelAggregate(SqlAggregate):
         """Run the kernel over what the groups have seen."""
         bag, ends = self._flat(state)
         starts = np.append(0, ends[:-1]) if len(ends) else ends
-        bag = bag[in_order(np.repeat(np.arange(len(ends)), ends - starts), bag["time"], self._columns(bag))]
+        bag = bag[self._order(bag, starts, ends)]
         has, results = self._kernel.fold(starts, ends, self._columns(bag))
         return rows_of(has, results, self.body.result, self.row)
 
@@ -67,27 +69,35 @@ class KernelAggregate(SqlAggregate):
         arguments = [
             to_arrow(column, p.type) for column, p in zip(self._columns(bag), self.body.parameters, strict=True)
         ]
-        tuples = pa.StructArray.from_arrays([pa.array(bag["time"]), *arguments], fields=list(type_.value_type))
+        moments = [pa.array(bag[name]) for name in ("time", "arrival")[: 1 + self.arriving]]
+        tuples = pa.StructArray.from_arrays([*moments, *arguments], fields=list(type_.value_type))
         return [pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), tuples)]
 
     def unpack(self, columns: Sequence[pa.Array]) -> State:
         """What was packed."""
         (column,) = columns
         tuples = column.flatten()
-        arguments = [numbers(tuples.field(i + 1), p.type) for i, p in enumerate(self.body.parameters)]
-        bag = self._bag(tuples.field(0).to_numpy(), arguments)
+        begin = 1 + self.arriving
+        arguments = [numbers(tuples.field(begin + i), p.type) for i, p in enumerate(self.body.parameters)]
+        arrived = tuples.field(1).to_numpy() if self.arriving else 0
+        bag = self._bag(tuples.field(0).to_numpy(), arrived, arguments)
         ends = np.cumsum(column.value_lengths().to_numpy())
         return (objects([part if len(part) else None for part in np.split(bag, ends)[:-1]]),)
 
-    def _bag(self, times: Times, arguments: Sequence[Numbers]) -> Bag:
+    def _bag(self, times: Times, arrived: Ints | int, arguments: Sequence[Numbers]) -> Bag:
         bag = np.empty(len(times), dtype=self._record)
-        bag["time"] = times
+        bag["time"], bag["arrival"] = times, arrived
         for i, column in enumerate(arguments):
             bag[f"v{i}"], bag[f"n{i}"] = column
         return bag
 
     def _columns(self, bag: Bag) -> list[Numbers]:
         return [Numbers(bag[f"v{i}"], bag[f"n{i}"]) for i in range(len(self.body.parameters))]
+
+    def _order(self, bag: Bag, starts: Ints, ends: Ints) -> Ints:
+        """The order of tuples that come group by group."""
+        groups = np.repeat(np.arange(len(ends)), ends - starts)
+        return in_order(groups, (bag["time"], bag["arrival"]), self._columns(bag))
 
     def _flat(self, state: State) -> tuple[Bag, Ints]:
         """All tuples, group by group, and where those of each group end."""
@@ -134,7 +144,7 @@ class KernelParts(SqlAggregate):
         pairs = [np.stack([a[both], b[both]]) for a, b in zip(left, right, strict=True)]
         groups = np.tile(np.arange(len(both)), 2)
         flat = [pair.reshape(-1) for pair in pairs]
-        order = in_order(groups, flat[0], self._rows(flat))
+        order = in_order(groups, (flat[0],), self._rows(flat))
         starts = np.arange(0, 2 * len(both), 2)
         rows = [Numbers(c.values[order], c.nulls[order]) for c in self._rows(flat)]
         has, results = self._kernel.fold(starts, starts + 2, self._as_parameters(rows))
@@ -179,15 +189,16 @@ def _both(left: Bag | None, right: Bag | None) -> Bag | None:
     return np.concatenate([left, right])
 
 
-def in_order(groups: Groups, times: Times, columns: Sequence[Numbers]) -> Ints:
-    """The order by group, time, and of one time by values: NULL first and NaN last.
+def in_order(groups: Groups, moments: Sequence[Ints], columns: Sequence[Numbers]) -> Ints:
+    """The order by group, by time and what else tells the moment, and then by values: NULL first and NaN last.
 
     >>> column = Numbers(np.array([2.0, 1.0, 0.0]), np.array([False, False, True]))
-    >>> in_order(np.zeros(3, dtype=int), np.array([5, 5, 5]), [column])
+    >>> in_order(np.zeros(3, dtype=int), (np.array([5, 5, 5]),), [column])
     array([2, 1, 0])
     """
-    order: Ints = np.lexsort((times, groups))
-    ties = (np.diff(groups[order]) == 0) & (np.diff(times[order]) == 0)
+    earlier = (*reversed(moments), groups)
+    order: Ints = np.lexsort(earlier)
+    ties = np.all([np.diff(key[order]) == 0 for key in earlier], axis=0)
     if not ties.any():
         return order
     tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
@@ -196,5 +207,5 @@ def in_order(groups: Groups, times: Times, columns: Sequence[Numbers]) -> Ints:
     for column in reversed(columns):
         nulls = column.nulls[some]
         keys += [np.where(nulls, 0, column.values[some]), ~nulls]
-    order[tied] = some[np.lexsort((*keys, times[some], groups[some]))]
+    order[tied] = some[np.lexsort((*keys, *(key[some] for key in earlier)))]
     return order

@@ -23,6 +23,8 @@ from millstream.aggregates.user.sql_aggregate import Contents, SqlAggregate, Ver
 class LinearAggregate(SqlAggregate):
     """The state of a group is the number of its tuples, and for each column that adds up the built-in sum."""
 
+    by_order = False
+
     def __init__(self, versions: Versions, contents: Contents | None = None) -> None:
         super().__init__(versions, contents)
         found = linear(self.body)

@@ -17,7 +17,7 @@ from millstream.aggregates.contract import State
 from millstream.aggregates.user import states
 from millstream.aggregates.user.body import Body, returns
 from millstream.aggregates.user.columns import Numbers, rows_of
-from millstream.aggregates.user.kernel_aggregate import KernelAggregate, in_order
+from millstream.aggregates.user.kernel_aggregate import KernelAggregate
 from millstream.aggregates.user.sql_aggregate import Contents, Seen, SqlAggregate, Versions
 
 UNBOUNDED = -1
@@ -61,7 +61,7 @@ class OnlineKernel(KernelAggregate):
         bag, ends = self._flat(state)
         groups = np.arange(len(ends))
         starts = np.append(0, ends[:-1]) if len(ends) else ends
-        bag = bag[in_order(np.repeat(groups, ends - starts), bag["time"], self._columns(bag))]
+        bag = bag[self._order(bag, starts, ends)]
         every = np.ones(len(bag), dtype=np.bool_)
         has, results = self._kernel.steps(
             (starts, ends, groups, starts),

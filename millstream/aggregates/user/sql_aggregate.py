@@ -1,6 +1,7 @@
 """User-defined aggregates in the algebra of the others, so that every window can compute them.
 
-The state of a group is what it has seen, in no order; to finish is to run the body over it in the order of time. That
+The state of a group is what it has seen, in no order; to finish is to run the body over it in the order of time, and of
+arrival as far as that is told. That
 is how the language derives a missing version: a finite window is the base aggregate over the tuples in it.
 
 Of an ALGEBRAIC aggregate no tuples are kept. The state of a group is the answer over a part: the rows that the body
@@ -12,7 +13,7 @@ pane may come in any order, too, is for the aggregate to bear, since parts of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.codes import objects
-from millstream.aggregates.contract import Aggregate, Groups, State, Times
+from millstream.aggregates.contract import Aggregate, Groups, Numbers, State, Times
+from millstream.aggregates.tally import with_numbers
 from millstream.aggregates.user import states
 from millstream.aggregates.user.arrow import arrow_type, from_values, to_column, to_values
 from millstream.aggregates.user.body import Body, Field, Type
@@ -31,8 +33,9 @@ from millstream.aggregates.user.tables import Table
 Contents = Mapping[str, Sequence[Sequence[Any]]]
 """The rows of tables of the catalog, by the names of the tables."""
 
-Seen = tuple[int, tuple[Any, ...]]
-"""A tuple: its time, and the values of the arguments; or a row of a part: the time of the part, and its values."""
+Seen = tuple[Any, tuple[Any, ...]]
+"""A tuple: its time, also its number by arrival if that is told, and the values of the arguments; or a row of a part:
+the time of the part, and its values."""
 
 _WIDER = [["int8", "int16", "int32", "int64"], ["float32", "float64"]]
 
@@ -92,7 +95,8 @@ class SqlAggregate(Aggregate):
     def components(self) -> tuple[pa.DataType, ...]:
         """The tuples that a group has seen, or the rows of the part that it is."""
         values = [pa.field(f"a{i}", type_) for i, type_ in enumerate(self._kept)]
-        return (pa.list_(pa.struct([pa.field("time", pa.int64()), *values])),)
+        arrival = [pa.field("arrival", pa.int64())] if self.arriving else []
+        return (pa.list_(pa.struct([pa.field("time", pa.int64()), *arrival, *values])),)
 
     def zero(self, groups: int) -> State:
         """Nothing seen."""
@@ -100,10 +104,12 @@ class SqlAggregate(Aggregate):
 
     def reduce(self, state: State, groups: Groups, arguments: Sequence[pa.Array], times: Times) -> State:
         """Remember the tuples, or what the body returns over them."""
-        columns = [to_values(column) for column in arguments]
+        given = len(arguments) - self.arriving
+        moments = list(zip(times.tolist(), arguments[-1].to_pylist(), strict=True)) if self.arriving else times.tolist()
+        columns = [to_values(column) for column in arguments[:given]]
         values = list(zip(*columns, strict=True)) if columns else [()] * len(times)
         come: dict[int, list[Seen]] = {}
-        for group, seen in zip(groups.tolist(), zip(times.tolist(), values, strict=True), strict=True):
+        for group, seen in zip(groups.tolist(), zip(moments, values, strict=True), strict=True):
             come.setdefault(group, []).append(seen)
         (known,) = state
         for group, tuples in come.items():
@@ -121,7 +127,20 @@ class SqlAggregate(Aggregate):
 
     def reading(self, contents: Contents) -> SqlAggregate:
         """The same with the rows of the tables of the catalog that it reads."""
-        return type(self)(self.versions, contents)
+        return _made(type(self), self.versions, contents, self.arriving)
+
+    @property
+    def by_order(self) -> bool:  # type: ignore[override]
+        """Whether the order of tuples of one time stamp matters: declared ALGEBRAIC, it does not."""
+        return not self.algebraic
+
+    def told_of_arrival(self) -> SqlAggregate:
+        """The same with one more argument: the numbers by which tuples arrived."""
+        return _made(type(self), self.versions, self._contents, True)
+
+    def renumbered(self, columns: Sequence[pa.Array], number: Callable[[Numbers], Numbers]) -> list[pa.Array]:
+        """The tuples with other numbers."""
+        return [with_numbers(columns[0], number)]
 
     def catalog_tables(self, compiled: Compiled) -> dict[str, Table]:
         """The tables of the catalog as one of its versions reads them."""
@@ -166,7 +185,8 @@ class SqlAggregate(Aggregate):
         """The tuples as lists."""
         (type_,) = self.components
         flat = [t for seen in state[0] for t in seen or ()]
-        columns = [pa.array([time for time, _ in flat], pa.int64())]
+        moments = [moment for moment, _ in flat] if self.arriving else [(time,) for time, _ in flat]
+        columns = [pa.array([moment[i] for moment in moments], pa.int64()) for i in range(1 + self.arriving)]
         for i, kind in enumerate(self._kept):
             columns.append(to_column([values[i] for _, values in flat], kind))
         offsets = np.cumsum([0, *(len(seen or ()) for seen in state[0])])
@@ -177,19 +197,30 @@ class SqlAggregate(Aggregate):
         """What was packed."""
         (column,) = columns
         tuples = column.flatten()
-        times = tuples.field(0).to_pylist()
-        values = list(zip(*(to_values(tuples.field(i + 1)) for i in range(len(self._kept))), strict=True))
+        begin = 1 + self.arriving
+        moments = [tuples.field(i).to_pylist() for i in range(begin)]
+        times = list(zip(*moments, strict=True)) if self.arriving else moments[0]
+        values = list(zip(*(to_values(tuples.field(begin + i)) for i in range(len(self._kept))), strict=True))
         seen = list(zip(times, values if self._kept else [()] * len(times), strict=True))
         return (objects(list(_pieces(seen, column.value_lengths().to_pylist()))),)
 
-    def __reduce__(self) -> tuple[type[SqlAggregate], tuple[Versions, Contents]]:
-        return type(self), (self.versions, self._contents)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), self.versions, self._contents, self.arriving)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and isinstance(other, SqlAggregate) and other.versions == self.versions
 
     def __hash__(self) -> int:
         return hash(self.versions)
+
+
+def _made(kind: type[SqlAggregate], versions: Versions, contents: Contents, arriving: bool) -> SqlAggregate:
+    """An aggregate, which may be told of the arrival of tuples."""
+    found = kind(versions, contents)
+    if arriving:
+        found.arguments = (*found.arguments, pa.int64())
+        found.arriving = True
+    return found
 
 
 def in_order(seen: Seen) -> tuple[Any, ...]:

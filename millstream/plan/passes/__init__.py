@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import Node
+from millstream.plan.passes.carry_arrival import carry_arrival
 from millstream.plan.passes.draw_unions_up import draw_unions_up
 from millstream.plan.passes.inline_relations import inline_relations
 from millstream.plan.passes.merge_projects import merge_projects
@@ -19,6 +20,7 @@ PASSES: tuple[Callable[[Node, Catalog], Node], ...] = (
     push_filters_down,
     prune_columns,
     merge_projects,
+    carry_arrival,
     number_stages,
 )
 

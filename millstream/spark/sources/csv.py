@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import RunError
+from millstream.spark.arrival_order import FILE_SQL
 from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.spark.csv_records import RECORDS, records_of
 from millstream.spark.host import Host
@@ -111,7 +112,8 @@ def _below_headers(reader: DataStreamReader, place: str, header: str) -> DataFra
 
 def _records(reader: DataStreamReader, place: str, header: str | None, name: str, delimiter: str) -> DataFrame:
     """Lines, and several together where a quoted field holds their ends; each file is read in one piece."""
-    files = reader.text(place, wholetext=True).select(LINE, F.col("_metadata.file_path").alias(ORIGIN))
+    named = F.col("_metadata.file_path").alias(ORIGIN)
+    files = reader.text(place, wholetext=True).select(LINE, named, F.expr(FILE_SQL))
     rows = files.mapInArrow(records_of(header, delimiter), RECORDS)
     counts = F.count(F.lit(1)).alias("rows"), F.sum("first").alias("files")
     return rows.observe(f"{READ}{name}", *counts).drop("first")
