@@ -23,4 +23,7 @@ def shifted(builder: Builder, node: exp.Expr) -> Step:
     if micros is None:
         raise builder.refusal(node)
     type_, by = type_of(node), sign * micros
-    return applied(partial(shift, by=by // w.DAY if c.is_date(type_) else by), builder.step_as(time, type_))
+    by, most = (by // w.DAY, 2**31) if c.is_date(type_) else (by, 2**63)
+    if abs(by) >= most:
+        raise builder.refusal(node)
+    return applied(partial(shift, by=by), builder.step_as(time, type_))

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from millstream.catalog.ahead import EARLIEST, LATEST, Ahead
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
+from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
@@ -160,9 +161,13 @@ def _out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
         F.lit(f"{stream.time}: "), F.replace(F.timestamp_micros(moment).cast("string"), F.lit(" "), F.lit("T"))
     )
     far = F.when(~moment.between(EARLIEST, LATEST), F.concat(written, F.lit(" is too far from 1970 for a window")))
-    if bound is None or bound.bound is None or bound.waits:
+    if bound is None or bound.bound is None:
         return far
-    return far.when(_ahead(stream, bound), F.concat(written, F.lit(f" is more than {bound} ahead of the clock")))
+    ahead = _ahead(stream, bound)
+    if bound.waits:  # tuples do, but a promise that nobody can rely on yet is none
+        promises = F.lit(False) if stream.punctuated_by is None else F.expr(spark_text(stream.punctuated_by))
+        ahead &= F.coalesce(promises, F.lit(False))
+    return far.when(ahead, F.concat(written, F.lit(f" is more than {spoken(bound.bound)} ahead of the clock")))
 
 
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from sqlglot import exp
 
+from millstream.language import coercion as c
 from millstream.language.dialect import Esl
 
 _FORGIVING = {"aes_decrypt", "parse_json", "to_binary", "to_number", "url_decode"}
@@ -13,12 +14,25 @@ _FORGIVING = {"aes_decrypt", "parse_json", "to_binary", "to_number", "url_decode
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
+_MOMENTS = {
+    *("convert_timezone", "date_trunc", "from_utc_timestamp", "make_timestamp", "make_timestamp_ltz"),
+    *("make_timestamp_ntz", "timestamp_millis", "timestamp_seconds", "timestampadd", "to_utc_timestamp"),
+}
+"""The functions whose result may lie past the ends of time, which would stop a query: here TRY_ADD gives NULL."""
+
+_DAYS = {"add_months", "make_date"}
+"""The same for days."""
+
+_DAYS_LATER = {"date_add": "TRY_ADD", "date_sub": "TRY_SUBTRACT", "dateadd": "TRY_ADD"}
+"""The functions that count days, which wrap around in silence."""
+
 
 def spark_text(expression: exp.Expression) -> str:
     """The expression as Spark SQL.
 
-    With ANSI mode off, as the session has it, division by zero and bad text already give NULL. Whole numbers
-    would wrap around and casts would cut digits off, both in silence: they become Spark's try_ forms.
+    With ANSI mode off, as the session has it, division by zero and bad text already give NULL. Whole numbers and days
+    would wrap around and casts would cut digits off, both in silence, and times past the ends of time would stop the
+    query: they become Spark's try_ forms.
 
     >>> from sqlglot import parse_one
     >>> spark_text(parse_one("CAST(x AS INT)", dialect=Esl))
@@ -64,13 +78,42 @@ class Surviving(Esl):
             """Functions that fail have a form that does not."""
             if expression.name.lower() in _FORGIVING:
                 return self.func(f"TRY_{expression.name.upper()}", *expression.expressions)
-            return super().anonymous_sql(expression)
+            name, written = expression.name.lower(), super().anonymous_sql(expression)
+            arguments = expression.expressions
+            if name in _DAYS_LATER and len(arguments) == 2:
+                return self._days_later(_DAYS_LATER[name], f"CAST({self.sql(arguments[0])} AS DATE)", arguments[1])
+            if name in _MOMENTS or (name in _DAYS_LATER and len(arguments) == 3):
+                return f"TRY_ADD({written}, INTERVAL '0' SECOND)"
+            return f"TRY_ADD({written}, 0)" if name in _DAYS else written
 
         def trycast_sql(self, expression: exp.TryCast) -> str:
             """`CAST(a AS t)`, which sqlglot reads as the forgiving form that it is in Spark."""
             return self.cast_sql(expression, safe_prefix="TRY_")
 
+        def _days_later(self, function: str, day: str, count: exp.Expr) -> str:
+            return f"DATE_FROM_UNIX_DATE({function}(UNIX_DATE({day}), {self.sql(count)}))"
+
         def _guarded(self, expression: exp.Binary, function: str, operator: str) -> str:
-            if expression.type is not None and expression.type.is_type(*_WHOLE):
-                return self.func(function, expression.left, expression.right)
-            return self.binary(expression, operator)
+            left, right, type_ = expression.left, expression.right, expression.type
+            apart = function == "TRY_SUBTRACT" and _is_moment(left) and _is_moment(right)
+            if apart:
+                return self.func(function, left, right)
+            if type_ is None or not _can_overflow(type_):
+                return self.binary(expression, operator)
+            if c.is_date(type_) and _is_whole(right):
+                return self._days_later(function, self.sql(left), right)
+            if c.is_date(type_) and _is_whole(left):
+                return self._days_later(function, self.sql(right), left)
+            return self.func(function, left, right)
+
+
+def _can_overflow(type_: exp.DataType) -> bool:
+    return type_.is_type(*_WHOLE) or c.is_date(type_) or c.is_timestamp(type_)
+
+
+def _is_moment(expression: exp.Expr) -> bool:
+    return expression.type is not None and c.is_timestamp(expression.type)
+
+
+def _is_whole(expression: exp.Expr) -> bool:
+    return expression.type is not None and expression.type.is_type(*_WHOLE)
