@@ -105,6 +105,8 @@ def read_names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
     if not tokens:
         return ()
     parts = split(tokens, TokenType.COMMA)
+    if not all(parts):
+        cursor.fail("a name is missing between the commas", hint="as in (a, b)", span=tokens_span(tokens))
     return tuple(_part(part, cursor).last_name("the column") for part in parts)
 
 

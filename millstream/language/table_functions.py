@@ -138,6 +138,8 @@ def _data(cursor: Cursor) -> tuple[Input, list[exp.Expression]]:
 def _described(cursor: Cursor) -> list[Name]:
     cursor.expect("DESCRIPTOR", hint="DESCRIPTOR(ts)")
     parts = split(cursor.bracketed("the time-stamp column"), TokenType.COMMA)
+    if not all(parts):
+        cursor.fail("expected the time-stamp column", hint="DESCRIPTOR(ts)", span=tokens_span(cursor.tokens))
     _check_end(cursor)
     return [Cursor(part, cursor.text).last_name("the column") for part in parts]
 

@@ -172,7 +172,10 @@ def _slide_attribute(cursor: Cursor) -> Name | str:
         return "row_num"
     if not cursor.take("RANK"):
         cursor.fail("expected row_num or rank(ts)", hint="row_num counts tuples as they arrive, rank(ts) by time stamp")
-    return Cursor(cursor.bracketed("the time-stamp column"), cursor.text).last_name("the time-stamp column")
+    named = cursor.bracketed("the time-stamp column")
+    if not named:
+        cursor.fail("expected the time-stamp column", hint="rank(ts)", span=tokens_span(cursor.tokens))
+    return Cursor(named, cursor.text).last_name("the time-stamp column")
 
 
 def _origin(cursor: Cursor) -> int | None:
