@@ -288,6 +288,7 @@ ALIKE = (
     frozenset(
         ["WINDOW_START", "WINDOW_END", "GROUP", "BY", ","]
     ),  # every window has its own: a key that changes nothing
+    frozenset(["(", ")"]),  # CHAR(10), and brackets around what stands alone
     frozenset(["+"]),  # before a number
     frozenset(["."]),  # oldest().x is oldest() where the aggregate has one parameter
 )
