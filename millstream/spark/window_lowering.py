@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
+from millstream.aggregates.choice import Choice
+from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import find
 from millstream.catalog import definitions as bound
 from millstream.catalog.arrow import to_arrow
@@ -57,7 +59,9 @@ def lower_window(
 ) -> DataFrame:
     """The frame that computes a window aggregate over its inputs."""
     ordered = needs_arrival(node) and all(tells_arrival(each.part) for each in inputs)
-    work, columns = _work(node.windowed, host, ordered)
+    work, columns = _work(node.windowed, host, Aggregate if ordered else Choice)
+    if not ordered and any(call.aggregate.arriving for call in work.calls):
+        columns[ARRIVAL] = _chosen_by_lot(columns.values())
     make, prepare = _operator(work)
     renumber = partial(renumbered, work) if prepare is not None else None
     keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
@@ -177,8 +181,8 @@ def _by_group(work: Grouped) -> bool:
     return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
-def _work(windowed: bound.Windowed, host: Host, ordered: bool) -> tuple[Grouped, dict[str, exp.Expression]]:
-    """What the operator does, and the columns that are computed for it."""
+def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> tuple[Grouped, dict[str, exp.Expression]]:
+    """What the operator does, and the columns that are computed for it; some kind of aggregate is told of arrival."""
     columns = {item.name: item.expression for item in windowed.keys}
     count = find("count_star")
     assert count is not None  # noqa: S101
@@ -186,8 +190,8 @@ def _work(windowed: bound.Windowed, host: Host, ordered: bool) -> tuple[Grouped,
     plain = [c.name for c in windowed.calls if c.aggregate.name == count.name and c.condition is None]
     others = [c for c in windowed.calls if c.name not in plain]
     found = _calls(others, columns, host)
-    if ordered and not isinstance(windowed.window, Rows | SlideByTuple):  # those know the order of their tuples
-        found = [_told(call) for call in found]
+    if not isinstance(windowed.window, Rows | SlideByTuple):  # those know the order of their tuples
+        found = [_told(call) if isinstance(call.aggregate, told) else call for call in found]
     calls = (Call(count([]), names=tuple(plain)), *found)
     work = Grouped(_typed(windowed.keys), calls, windowed.window, windowed.partition)
     return replace(work, emit=windowed.emit, from_first=windowed.from_first), columns
@@ -228,6 +232,11 @@ def _told(call: Call) -> Call:
     if not call.aggregate.by_order:
         return call
     return replace(call, aggregate=call.aggregate.told_of_arrival(), arguments=(*call.arguments, ARRIVAL))
+
+
+def _chosen_by_lot(columns: Iterable[exp.Expression]) -> exp.Expression:
+    """In place of an arrival that nobody knows a number that follows from the values: all calls choose one tuple."""
+    return exp.Anonymous(this="xxhash64", expressions=[column.copy() for column in columns])
 
 
 def _typed(keys: Sequence[Item]) -> tuple[tuple[str, pa.DataType], ...]:
