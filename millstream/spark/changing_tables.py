@@ -12,12 +12,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.paths import is_local, plain
 
 LOOK_SECONDS = 0.2
 FAR_SECONDS = 5.0
@@ -63,11 +63,9 @@ def _look(folders: list[str]) -> Look | None:
     """What is in folders of this machine; None if they are elsewhere."""
     found = []
     for folder in folders:
-        address = urlparse(folder)
-        if address.scheme not in {"", "file"}:
+        if not is_local(folder):
             return None
-        path = Path(unquote(address.path))
-        for file in sorted(_files(path)):
+        for file in sorted(_files(Path(plain(folder)))):
             with contextlib.suppress(OSError):  # gone since it was listed
                 stat = file.stat()
                 found.append((str(file), stat.st_mtime_ns, stat.st_size))

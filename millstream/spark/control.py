@@ -11,19 +11,10 @@ import os
 import time
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
-
 END = "end"
 TICK = "tick"
 WAIT = "wait"
 """Says nothing: it stands for a batch, before the one that ends the stream."""
-
-
-def marks_of(spark: SparkSession, folder: Path, one_by_one: bool) -> DataFrame:
-    """The marks sent to a query, as a streaming frame with one text column; `one_by_one`, a batch has one of them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    reader = spark.readStream.schema("value STRING").option("cleanSource", "delete")
-    return (reader.option("maxFilesPerTrigger", "1") if one_by_one else reader).text(str(folder))
 
 
 def enabling(stream: str, time: int) -> str:

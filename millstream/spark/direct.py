@@ -47,15 +47,14 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.lower import lower
 from millstream.spark.map_arrow import map_in_arrow
 from millstream.spark.names import quoted
-from millstream.spark.paths import is_glob, is_local, local_files
+from millstream.spark.paths import is_local, is_pattern, local_files, plain
 from millstream.spark.progress import READ
-from millstream.spark.sources.files import followed, limited, source_path
+from millstream.spark.sources.files import FILES_SCHEMA, following, source_path
 from millstream.windows.join_kind import JoinKind
 
 LARGEST_TABLE = 8 << 20
 """The bytes of files that a table may have: its rows come along with the name of each file."""
 
-_FILES = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _WRITTEN = f"unix_millis(modificationTime) AS {WRITTEN}"
 _KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
@@ -100,8 +99,9 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
     stream = found.stream
     assert stream.source is not None  # noqa: S101  (it has files)
     options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
-    path = followed(source_path(host, stream.source, f"stream {stream.name}"))
-    files = limited(host.spark.readStream, options).format("binaryFile").schema(_FILES).load(path)
+    path = source_path(host, stream.source, f"stream {stream.name}")
+    reader = following(host.spark, path, options, stream.name).format("binaryFile").schema(FILES_SCHEMA)
+    files = reader.load()
     files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(_WRITTEN))
     for place, (table, schema) in enumerate(zip(found.tables, found.reading.tables, strict=True)):
         packed = map_in_arrow(table.coalesce(1), schema.names, pack(schema), f"{TABLE} BINARY")
@@ -124,8 +124,8 @@ def _readable(stream: Stream, host: Host) -> bool:
 
 def _parted(path: str) -> bool:
     """Whether values stand in the names of folders, as in `day=7/part.parquet`."""
-    place = Path(path.removeprefix("file:"))
-    return "=" in path or (not is_glob(path) and any(p.is_dir() for p in place.rglob("*=*")))
+    place = Path(plain(path))
+    return "=" in path or (not is_pattern(path) and any(p.is_dir() for p in place.rglob("*=*")))
 
 
 # -- the way of the tuples -----------------------------------------------------------------------------------

@@ -51,6 +51,11 @@ def explain_failure(problem: BaseException) -> str:
             "folders that are named after values, as day=7, have appeared among the files of a stream\n"
             "help: start the query again, or SET reader = 'spark' before it"
         )
+    if colon := re.search(r"Relative path in absolute URI: ([^\n]+)", text):
+        return (
+            f"patterns fail in a folder with a file named {colon[1].strip()}: Hadoop's know no colon\n"
+            "help: follow the folder, or rename the file"
+        )
     if ours := _OURS.findall(text):
         return str(ours[-1])
     if users := _USER.findall(text):

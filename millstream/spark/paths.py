@@ -1,12 +1,20 @@
-"""Paths of sources and sinks: relative to the script, on this machine or on any file system that Spark knows."""
+"""Paths of sources and sinks: relative to the script, on this machine or on any file system that Spark knows.
+
+A local path that exists is that path, whatever characters are in it. Only a part of which nothing has that very name,
+and what follows it, can be a pattern.
+"""
 
 from __future__ import annotations
 
 import glob
+import os
 import re
 from pathlib import Path
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_WILD = re.compile(r"[*?\[{]")
+GLOB = re.compile(r"([\\*?\[\]{}])")
+"""What means something in Hadoop's patterns."""
 
 
 def absolute(base: Path, place: str) -> str:
@@ -15,7 +23,10 @@ def absolute(base: Path, place: str) -> str:
     >>> absolute(Path("/scripts"), "data/*.csv"), absolute(Path("/scripts"), "s3a://bucket/x")
     ('/scripts/data/*.csv', 's3a://bucket/x')
     """
-    return place if _URI.match(place) else str((base / Path(place).expanduser()).absolute())
+    if _URI.match(place):
+        return place
+    path = base / place
+    return str((path if os.path.lexists(path) else base / os.path.expanduser(place)).absolute())  # noqa: PTH111
 
 
 def is_local(path: str) -> bool:
@@ -23,21 +34,57 @@ def is_local(path: str) -> bool:
     return not _URI.match(path) or path.startswith("file:/")
 
 
-def is_glob(path: str) -> bool:
-    """Whether a path stands for many files."""
-    return any(c in path for c in "*?[{")
+def plain(path: str) -> str:
+    """A local path without the scheme of its address.
+
+    >>> plain("file:///tmp/a%20b"), plain("/tmp/a")
+    ('/tmp/a%20b', '/tmp/a')
+    """
+    return re.sub(r"^file:/+", "/", path)
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for all that match it.
+
+    >>> is_pattern("/no/such/*.csv"), is_pattern("/no/such/a.csv"), is_pattern("s3a://bucket/*.csv")
+    (True, False, True)
+    """
+    return bool(_WILD.search(split(path)[1]))
+
+
+def escaped(path: str) -> str:
+    r"""A path as Spark takes it for what it is: the characters of patterns are escaped where they stand in names.
+
+    >>> escaped("/no/such/{a,b}.csv")
+    '/no/such/{a,b}.csv'
+    """
+    there, rest = split(path)
+    return GLOB.sub(r"\\\1", there) + rest
 
 
 def places(path: str) -> list[Path]:
     """The files and folders that a local path stands for now, or some more."""
-    path = re.sub(r"^file:/+", "/", path)
-    return [Path(p) for p in glob.glob(_braces_as_stars(path))] if is_glob(path) else [Path(path)]  # noqa: PTH207
+    there, rest = split(path)
+    if not _WILD.search(rest):
+        return [Path(there + rest)]
+    return [Path(p) for p in glob.glob(glob.escape(there) + _braces_as_stars(rest))]  # noqa: PTH207
 
 
 def local_files(path: str) -> list[Path]:
     """The data files that a local path stands for now, the oldest name first; hidden ones do not count."""
     files = [f for p in sorted(places(path)) for f in (sorted(p.iterdir()) if p.is_dir() else [p])]
     return [f for f in files if f.is_file() and not f.name.startswith((".", "_"))]
+
+
+def split(path: str) -> tuple[str, str]:
+    """The part of a path that exists as it is written, and the rest; of other file systems nothing is known."""
+    if not is_local(path):
+        return "", path
+    whole = plain(path)
+    there = whole
+    while not os.path.lexists(there) and there not in ("", "/"):
+        there = os.path.dirname(there)  # noqa: PTH120  (a Path would drop what makes the parts add up)
+    return there, whole[len(there) :]
 
 
 def _braces_as_stars(path: str) -> str:

@@ -12,6 +12,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink, Stream
 from millstream.catalog.heartbeats import Heartbeats
+from millstream.errors import RunError
+from millstream.spark.aliases import is_special, real
 from millstream.spark.arrow_batches import bounded_by_rows
 from millstream.spark.bounded_run import BoundedRun, Handle
 from millstream.spark.buckets import tasks_for
@@ -21,6 +23,7 @@ from millstream.spark.host import Host
 from millstream.spark.progress import Counts
 from millstream.spark.silence import Quiet, listen
 from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sinks
+from millstream.spark.source_log import files_of
 from millstream.spark.sources.files import batches_of
 from millstream.spark.ticker import tell_time
 
@@ -99,6 +102,14 @@ def _begin(
         return writer.format("noop").start()
 
     def write(frame: DataFrame, batch: int) -> None:
+        _check_names(Path(place.checkpoint), batch)
         counts.rows_out += target.write(frame, batch)
 
     return writer.foreachBatch(write).start()
+
+
+def _check_names(checkpoint: Path, batch: int) -> None:
+    """Spark reads the other files of a batch once more for each name that is a pattern, too."""
+    for file in files_of(checkpoint, batch):
+        if is_special(str(file.path)):
+            raise RunError(f"{real(str(file.path))} cannot be read beside others: rename it, without any of \\*?[]{{}}")

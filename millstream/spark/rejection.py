@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from millstream.catalog.schema import Schema, type_name
 from millstream.errors import RunError
+from millstream.spark.aliases import real_origin
 from millstream.spark.csv_records import names_in, still_open
 
 LINE_BYTES = 16 << 20
@@ -53,7 +54,7 @@ def explain_rejections(
             for row in below.filter(below["wrong"]).to_pylist():
                 # What is not UTF-8 is shown as it would be written in a program.
                 text = row["raw"].decode(errors="backslashreplace")
-                told.append((text, _why(row["raw"], row, columns, text_format, delimiter), row["origin"]))
+                told.append((text, _why(row["raw"], row, columns, text_format, delimiter), real_origin(row["origin"])))
             rows = zip(*told, strict=True) if told else ((), (), ())
             arrays = [pa.array(values, pa.string()) for values in rows]
             yield pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])

@@ -94,6 +94,8 @@ def open_session(
     builder = SparkSession.builder.master(master)
     for key, value in {**{s.key: s.value for s in settings}, **(conf or {})}.items():
         builder = builder.config(key, value)
+    if os.environ.get("LC_ALL") in {"C", "POSIX"}:
+        os.environ["LC_ALL"] = "C.UTF-8"  # the JVM could not open files whose names have letters beyond ASCII
     # Executors must run the same Python as the driver, with the same packages.
     os.environ.setdefault("MILLSTREAM_PYTHON", sys.executable)
     local = master.startswith("local") and os.access(PYTHON_OF_WORKERS, os.X_OK)

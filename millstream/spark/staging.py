@@ -29,7 +29,7 @@ from millstream.spark.arrival_order import FILE, ROW, TASK, Number, Ordering
 from millstream.spark.bucket_run import Outlet
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.control import END as END_MARK
-from millstream.spark.control import marks_of
+from millstream.spark.control_stream import marks_of
 from millstream.spark.direct import packets_of
 from millstream.spark.expressions import spark_text
 from millstream.spark.feeds import Feed

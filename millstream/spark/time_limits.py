@@ -21,7 +21,7 @@ from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.far_times import moment_text
 from millstream.errors import RunError
 from millstream.spark.host import Host
-from millstream.spark.paths import is_glob, is_local
+from millstream.spark.paths import is_local, is_pattern
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -98,7 +98,7 @@ def bound_of(stream: Stream, host: Host) -> Ahead | None:
         return None
     path = host.path(stream.source.rest)
     recorded = stream.source.kind != "tcp" and is_local(path) and Path(path.removeprefix("file:")).is_file()
-    return None if recorded and not is_glob(path) else USUAL
+    return None if recorded and not is_pattern(path) else USUAL
 
 
 def limits_of(stream: Stream, host: Host) -> TimeLimits | None:

@@ -21,7 +21,7 @@ from millstream.spark.names import quoted
 from millstream.spark.paths import is_local, local_files
 from millstream.spark.progress import READ
 from millstream.spark.rejection import LINE_BYTES
-from millstream.spark.sources.files import followed, limited, source_path
+from millstream.spark.sources.files import following, source_path, stored
 from millstream.spark.sources.lines import LINE, csv_rows, with_origins
 
 MOST_COLUMNS = 10_000
@@ -77,16 +77,16 @@ def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: 
     fields = _file_schema(header, path, stream.arriving, options, f"stream {stream.name}")
     delimiter = str(options["delimiter"])
     first = (header or delimiter.join(fields.names)) if options["header"] else None
-    reader, place = limited(host.spark.readStream, options), followed(path)
+    reader = following(host.spark, path, options, stream.name)
     with_headers = rejected and first is not None and not options["multiline"]
     if options["multiline"]:
-        lines = _records(reader, place, first, stream.name, delimiter)
+        lines = _records(reader, first, stream.name, delimiter)
     elif rejected:
-        lines = with_origins(reader.text(place))
+        lines = with_origins(reader.format("text").load())
     elif first is None:
-        lines = reader.text(place)
+        lines = reader.format("text").load()
     else:
-        lines = _below_headers(reader, place, first)
+        lines = _below_headers(reader, first)
     text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
     frame = csv_rows(lines, fields, stream.arriving, text)
     return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, tuple(fields.names) if with_headers else ())
@@ -97,23 +97,23 @@ def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     path = source_path(host, table.source, f"table {table.name}")
     header = _header(path) if options["header"] else None
     schema = spark_schema(_file_schema(header, path, table.schema, options, f"table {table.name}"))
-    reader = host.spark.read.options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
-    return reader.csv(path).select(*[f"`{c.name}`" for c in table.schema])
+    reader = stored(host.spark, path).options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
+    return reader.format("csv").load().select(*[f"`{c.name}`" for c in table.schema])
 
 
-def _below_headers(reader: DataStreamReader, place: str, header: str) -> DataFrame:
+def _below_headers(reader: DataStreamReader, header: str) -> DataFrame:
     """The lines of files without the headers, which must be all the same, or the query stops and says so."""
     name = header.encode().decode("latin-1")
-    frame = reader.options(**_UNCUT).schema(StructType().add(name, "string")).csv(place)
+    frame = reader.options(**_UNCUT).schema(StructType().add(name, "string")).format("csv").load()
     line = F.col(quoted(name))
     as_it_was = F.encode(line, "ISO-8859-1").cast("string")
     return frame.select(F.when(F.octet_length(line) == F.char_length(line), line).otherwise(as_it_was).alias(LINE))
 
 
-def _records(reader: DataStreamReader, place: str, header: str | None, name: str, delimiter: str) -> DataFrame:
+def _records(reader: DataStreamReader, header: str | None, name: str, delimiter: str) -> DataFrame:
     """Lines, and several together where a quoted field holds their ends; each file is read in one piece."""
-    named = F.col("_metadata.file_path").alias(ORIGIN)
-    files = reader.text(place, wholetext=True).select(LINE, named, F.expr(FILE_SQL))
+    whole = reader.option("wholetext", "true").format("text").load()
+    files = whole.select(LINE, F.col("_metadata.file_path").alias(ORIGIN), F.expr(FILE_SQL))
     rows = files.mapInArrow(records_of(header, delimiter), RECORDS)
     counts = F.count(F.lit(1)).alias("rows"), F.sum("first").alias("files")
     return rows.observe(f"{READ}{name}", *counts).drop("first")

@@ -2,40 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
+from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.definitions import Stream
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
+from millstream.spark.aliases import file_alias, folder_alias, is_special
 from millstream.spark.files import is_hidden
 from millstream.spark.host import Host
-from millstream.spark.paths import is_glob, is_local, places
+from millstream.spark.paths import escaped, is_local, is_pattern, places, plain, split
+
+ANY_NAME = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
+"""Hadoop's usual local file system looks for a checksum beside each file, and fails for names with a colon."""
+
+FILES_SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+"""The columns of files that are not opened by Spark."""
+
+STREAM = "millstream.stream"
+"""The option of a source that names its stream."""
+
+LITERAL = {"__globPaths__": "false"}
+"""Paths are those of files and folders, and no patterns."""
+
+ANY_AGE = {"maxFileAge": "1000000d"}
+"""Spark passes over files that are a week older than the newest it has seen: any file that appears is read."""
 
 
 def source_path(host: Host, source: Address, owner: str) -> str:
     """The absolute path of a source; a single file or folder on this machine must be there."""
     path = host.path(source.rest)
-    if is_local(path) and not is_glob(path) and not Path(path.removeprefix("file:")).exists():
+    if not is_local(path):
+        return path
+    path = plain(path)
+    if is_pattern(path):
+        return path
+    if not Path(path).exists():
         raise RunError(
             f"{owner} reads {source}, and there is no {path}\n"
             "help: create the file or folder first, or correct the SOURCE (paths are relative to the script)"
         )
+    if Path(path).is_file() and is_hidden(Path(path).name):
+        raise RunError(
+            f"{owner} reads {source}, and readers pass over files whose names begin with '.' or '_'\n"
+            "help: give the file another name"
+        )
     return path
 
 
-def followed(path: str) -> str:
-    """The path as a stream's source takes it: Spark follows folders and globs, so a single file becomes a glob.
+def following(
+    spark: SparkSession, path: str, options: Mapping[str, object] | None = None, stream: str = ""
+) -> DataStreamReader:
+    """A reader of files that are there and that appear: it knows the path, and how much one micro-batch takes.
 
-    >>> followed("/no/such/a.csv")
-    '/no/such/a.csv'
+    The `stream` is told to whoever asks which source is whose.
     """
-    file = is_local(path) and not is_glob(path) and Path(path.removeprefix("file:")).is_file()
-    return f"{path[:-1]}[{path[-1]}]" if file else path
+    reader = spark.readStream.options(**ANY_AGE, **{STREAM: stream})
+    if options is not None:
+        reader = _limited(reader, options)
+    if not is_local(path):
+        return reader.option("path", path)
+    place, names = _listed(path)
+    reader = reader.options(**ANY_NAME).option("path", place)
+    return reader if names is None else reader.option("pathGlobFilter", names)
+
+
+def stored(spark: SparkSession, path: str) -> DataFrameReader:
+    """A reader of the files that are there now: it knows the path."""
+    if not is_local(path):
+        return spark.read.option("path", path)
+    reader = spark.read.options(**ANY_NAME)
+    return reader.option("path", escaped(path)) if is_pattern(path) else reader.option("path", path).options(**LITERAL)
+
+
+def _listed(path: str) -> tuple[str, str | None]:
+    """What Spark lists: a folder, and which names there are wanted; or a pattern.
+
+    Spark follows folders and patterns. It fails for a pattern of files if there is a colon in one of their names, so
+    there is none where a folder will do: where that has no others in it, which Spark would list, too.
+    """
+    folder, name = Path(path).parent, Path(path).name
+    if not is_pattern(path):
+        if not Path(path).is_file():
+            return folder_alias(path), None
+        if is_special(path) or any(":" in file.name for file in folder.iterdir()):
+            return file_alias(path), None
+        return f"{path[:-1]}[{path[-1]}]", None
+    if is_pattern(str(folder)) or not folder.is_dir() or any(p.is_dir() for p in folder.iterdir()):
+        there, rest = split(path)
+        return folder_alias(there) + rest, None
+    return folder_alias(str(folder)), name
 
 
 def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
@@ -58,7 +119,7 @@ def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
     return found
 
 
-def limited(reader: DataStreamReader, options: dict[str, object]) -> DataStreamReader:
+def _limited(reader: DataStreamReader, options: Mapping[str, object]) -> DataStreamReader:
     """The reader with its bound on one micro-batch; Spark takes a bound on files or on bytes, not both."""
     if files := options.get("max_files_per_batch"):
         return reader.option("maxFilesPerTrigger", str(files))

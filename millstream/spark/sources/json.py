@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.catalog.definitions import Stream, Table
 from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.spark.host import Host
-from millstream.spark.sources.files import followed, limited, source_path
+from millstream.spark.sources.files import following, source_path, stored
 from millstream.spark.sources.lines import json_rows, with_origins
 
 TEXT_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
@@ -32,10 +32,11 @@ def _arrivals(stream: Stream, lines: DataFrame) -> Arrivals:
 def _lines(host: Host, stream: Stream, options: dict[str, object]) -> DataFrame:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    return limited(host.spark.readStream, options).text(followed(path))
+    return following(host.spark, path, options, stream.name).format("text").load()
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table; one that does not parse is an error."""
     path = source_path(host, table.source, f"table {table.name}")
-    return host.spark.read.option("mode", "FAILFAST").schema(spark_schema(table.schema)).json(path)
+    reader = stored(host.spark, path).option("mode", "FAILFAST").schema(spark_schema(table.schema))
+    return reader.format("json").load()
