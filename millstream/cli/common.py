@@ -56,3 +56,5 @@ def read_script(path: Path) -> str:
         raise SettingError(f"{path} is a folder, not a script") from None
     except UnicodeDecodeError:
         raise SettingError(f"{path} is not text in UTF-8") from None
+    except OSError as problem:
+        raise SettingError(f"the script {path} cannot be read: {problem.strerror}") from None

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Sequence
 
 from millstream import __version__
-from millstream.cli import bench, demo, explain, generate, run, shell
 from millstream.errors import MillstreamError
-
-COMMANDS = (run, shell, explain, demo, generate, bench)
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of the command and its sub-commands."""
+    # Not before `main` can tell of a Ctrl-C: some take a while to load.
+    from millstream.cli import bench, demo, explain, generate, run, shell
+
     top = argparse.ArgumentParser(
         prog="millstream",
         description="Continuous SQL over unbounded, unordered streams, on Spark.",
@@ -23,15 +23,15 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"millstream {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in (run, shell, explain, demo, generate, bench):
         command.add_arguments(commands)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code is 0 only if all went well."""
-    parsed = parser().parse_args(arguments)
     try:
+        parsed = parser().parse_args(arguments)
         # Commands that say nothing of signals look after them themselves, if they must.
         with getattr(parsed, "signals", contextlib.nullcontext)():
             return int(parsed.command(parsed))
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(problem, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
         return 130
 
 

@@ -64,6 +64,13 @@ class Progress:
         else:
             print(message, file=sys.stderr)
 
+    def complain(self, message: str) -> None:
+        """A line that stays, and must be seen."""
+        if self._bars:
+            self._bars.console.print(message, style="red", markup=False, soft_wrap=True)
+        else:
+            print(message, file=sys.stderr, flush=True)
+
     def update(self) -> None:
         """Show where things stand now."""
         if self._quiet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 
 
@@ -13,6 +14,27 @@ def _leave(number: int, frame: object) -> None:
 
 
 _LEAVING = {signal.SIGTERM: _leave, signal.SIGHUP: _leave}
+
+
+class Stop(threading.Event):
+    """Set when the user asks for a stop; `code` is then how a command exits that has not done what it should."""
+
+    code = 0
+
+
+@contextlib.contextmanager
+def stop_signals(at_once: Callable[[int], None]) -> Iterator[Stop]:
+    """Let Ctrl-C, a request to end, or a closed terminal ask for a clean stop; a second one calls `at_once`."""
+    stop = Stop()
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            at_once(128 + number)
+        stop.code = 128 + number
+        stop.set()
+
+    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handle)):
+        yield stop
 
 
 @contextlib.contextmanager
@@ -33,7 +55,12 @@ def leaving_in_order() -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def _handled(handlers: Mapping[signal.Signals, Callable[[int, object], None]]) -> Iterator[None]:
-    old = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by `nohup`: a closed terminal is to change nothing
+    old = {
+        number: signal.signal(number, handler)
+        for number, handler in handlers.items()
+        if not (ignored and number is signal.SIGHUP)
+    }
     try:
         yield
     finally:

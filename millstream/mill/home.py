@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-import tempfile
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from millstream.errors import RunError
 from millstream.mill.file_names import as_it_is, file_name
 from millstream.mill.query_record import QueryRecord
 from millstream.mill.trust import check_queries, make_ours
+from millstream.spark.leftovers import LOCK, keep, new_folder
 from millstream.spark.sinks import QueryPlace
 
 
@@ -22,9 +22,7 @@ class Home:
 
     def __init__(self, root: Path | str | None = None) -> None:
         self.temporary = root is None
-        self.root = Path(tempfile.mkdtemp(prefix="millstream-") if root is None else root).absolute()
-        make_ours(self.root)
-        check_queries(self.root / "queries")
+        self.root = (new_folder() if root is None else Path(root)).absolute()
         self._lock = _lock(self.root)
         # For those who forget to close: a temporary folder goes when the process does.
         self._cleaning = weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
@@ -90,6 +88,8 @@ class Home:
         """Let go of the folder; a temporary one is removed, but for Spark's log if that is wanted."""
         self._lock.close()
         if keep_log and self._cleaning.detach():
+            keep(self.root)
+            (self.root / LOCK).unlink(missing_ok=True)  # a folder with a lock is removed when its owner is dead
             for entry in self.root.iterdir():
                 if entry.is_dir():
                     shutil.rmtree(entry, ignore_errors=True)
@@ -105,7 +105,16 @@ def _exists(path: Path) -> bool:
 
 
 def _lock(root: Path) -> IO[str]:
-    file = (root / "lock").open("w")
+    try:
+        make_ours(root)
+        check_queries(root / "queries")
+        file = (root / LOCK).open("w")
+    except FileExistsError as problem:
+        place = problem.filename or root
+        raise RunError(f"the checkpoint folder {root} cannot be used: {place} is a file\nhelp: name a folder") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise RunError(f"the checkpoint folder {root} cannot be used: {reason}\nhelp: name another folder") from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -64,8 +64,9 @@ from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
 from millstream.plan.trace import holds_back, reduces, steps
 from millstream.spark.buckets import task_count
-from millstream.spark.failures import SPARK_ERRORS, explain_failure
+from millstream.spark.failures import SPARK_ERRORS, explain_failure, told_in_a_sentence
 from millstream.spark.host import Host
+from millstream.spark.local_copy import claim_copies
 from millstream.spark.lowering import lower
 from millstream.spark.paths import absolute
 from millstream.spark.progress import ProgressListener
@@ -96,15 +97,16 @@ class Mill:
     """One catalog, one Spark session, and the queries that run. Use it as a context manager, or call `close`.
 
     `checkpoint` is the folder that carries queries across restarts (None: a temporary one), `base` the folder
-    that relative addresses start from. With `once`, queries end when they have read what is there. `conf` holds
-    settings for Spark, and `display` shows the rows that queries send to the terminal.
+    that relative addresses start from. With `once`, queries end when they have read what is there. `master` and `conf`
+    are for Spark; one that runs in this process already must have them. `display` shows the rows that queries send to
+    the terminal.
     """
 
     def __init__(
         self,
         checkpoint: Path | str | None = None,
         *,
-        master: str = "local[*]",
+        master: str | None = None,
         base: Path | str = ".",
         once: bool = False,
         conf: Mapping[str, str] | None = None,
@@ -151,7 +153,9 @@ class Mill:
             bound = bind(statement, self.catalog)
             if base is not None and isinstance(bound, Define):
                 bound = replace(bound, definition=_anchored(bound.definition, Path(base).absolute()))
-            yield self._do(bound)
+            with told_in_a_sentence():
+                answer = self._do(bound)
+            yield answer
 
     def check(self, text: str) -> list[Bound]:
         """Parse and bind a text without doing anything; a mistake is raised as it would be on `execute`."""
@@ -194,6 +198,8 @@ class Mill:
         """The Spark session, started when it is first needed."""
         with self._opening:
             if self._spark is None:
+                if self._closed:
+                    raise RunError("this connection is closed")
                 self._spark = open_session(self._master, self._conf, self.home.spark_log)
                 self._progress = ProgressListener(self._spark)
             return self._spark
@@ -213,6 +219,17 @@ class Mill:
         if failures:
             raise RunError("\n".join(failures))
 
+    def restart(self, name: str) -> RunningQuery:
+        """Start a query again that has ended, from its checkpoint; its counts go on."""
+        earlier = self.query(name)
+        if earlier.is_active:
+            raise RunError(f"query {earlier.name} runs")
+        with contextlib.suppress(RunError):  # it has ended, and lets go of what it held
+            earlier.stop()
+        running = self._run(earlier.definition)
+        running.counts.go_on_from(earlier.counts)
+        return running
+
     def close(self) -> None:
         """Stop all queries and listeners. The Spark session stays for others in this process."""
         if self._closed:
@@ -225,7 +242,8 @@ class Mill:
         for listener in self._listeners.values():
             listener.stop()
         if self._spark is not None and self._progress is not None:
-            self._spark.streams.removeListener(self._progress)
+            with contextlib.suppress(*SPARK_ERRORS):  # Spark's process may be gone
+                self._spark.streams.removeListener(self._progress)
         self.home.close(keep_log=failed)
 
     def __enter__(self) -> Self:
@@ -362,7 +380,8 @@ class Mill:
             raise
         self._queries[query.name.lower()] = running
         self._reads[query.name] = {stream.name for stream in streams_of(plan)}
-        self.catalog.add(query)
+        if self.catalog.query(query.name) is None:
+            self.catalog.add(query)
         return running
 
     def _started(self, query: Query, plan: Node, sinks: Sequence[Sink], place: QueryPlace) -> RunningQuery:
@@ -403,6 +422,8 @@ class Mill:
         except BaseException:
             counts.let_go()
             raise
+        if host.place is not None:
+            claim_copies(place.id)
         return RunningQuery(query, handle, counts, results, place)
 
     def _check_single_writer(self, sink: Sink, query: Query) -> None:

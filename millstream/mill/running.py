@@ -9,14 +9,14 @@ from typing import Self
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.errors import StreamingQueryException
 
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.results import Results
 from millstream.mill.values import frame
 from millstream.spark.bounded_run import Handle
-from millstream.spark.failures import explain_failure
+from millstream.spark.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
+from millstream.spark.jvm import is_lost, talking
 from millstream.spark.local_copy import forget_copies
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import QueryPlace
@@ -46,14 +46,22 @@ class RunningQuery:
     @property
     def is_active(self) -> bool:
         """Whether it still runs."""
-        return bool(self._handle.isActive)
+        try:
+            return bool(self._handle.isActive)
+        except SPARK_ERRORS:
+            if is_lost(LAST_BREATH_SECONDS):
+                return False
+            raise
 
     @property
     def failure(self) -> str | None:
         """Why it ended, if it failed."""
         if self._lost is not None:
             return self._lost
-        problem = self._handle.exception()
+        try:
+            problem = self._handle.exception()
+        except SPARK_ERRORS as lost:
+            problem = lost
         return explain_failure(problem) if problem else None
 
     @property
@@ -64,8 +72,9 @@ class RunningQuery:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it has ended; False if it has not in `timeout` seconds. A failure is raised."""
         try:
-            ended = self._handle.awaitTermination() if timeout is None else self._handle.awaitTermination(timeout)
-        except StreamingQueryException as problem:
+            with talking():
+                ended = self._handle.awaitTermination() if timeout is None else self._handle.awaitTermination(timeout)
+        except SPARK_ERRORS as problem:
             self._finish()
             raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem
         if ended is False:
@@ -78,17 +87,21 @@ class RunningQuery:
     def process_available(self) -> None:
         """Wait until everything that its sources hold now has been processed."""
         try:
-            self._handle.processAllAvailable()
-        except StreamingQueryException as problem:
+            with talking():
+                self._handle.processAllAvailable()
+        except SPARK_ERRORS as problem:
             raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem
 
     def stop(self) -> None:
         """Stop it; what it has read so far stays counted in its checkpoint."""
         try:
-            self._handle.stop()
+            with talking():
+                self._handle.stop()
+        except SPARK_ERRORS as problem:
+            raise RunError(f"query {self.name} did not stop: {explain_failure(problem)}") from problem
         finally:
             self.counts.let_go()
-        self._finish()
+            self._finish()
 
     def give_up(self, reason: str) -> None:
         """Stop it as failed, for a reason that Spark does not know of."""
@@ -128,9 +141,14 @@ class RunningQuery:
     def _finish(self) -> None:
         self.counts.let_go()
         forget_copies(self._place.id)
-        self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
-        if self._results:
-            self._results.close()
+        try:
+            self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
+        except SPARK_ERRORS:
+            if not is_lost(LAST_BREATH_SECONDS):  # what it did last is then known to nobody
+                raise
+        finally:
+            if self._results:
+                self._results.close()
 
     def __enter__(self) -> Self:
         return self

@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark.control import END, signal
 from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.jvm import hang_up
 
 
 class Handle(Protocol):
@@ -65,9 +65,15 @@ class BoundedRun:
                 self._query.processAllAvailable()
                 self._query.stop()
         except SPARK_ERRORS as problem:
-            self._failure = self._query.exception() or problem
+            self._failure = self._reason() or problem
         finally:
+            hang_up()
             self._ended.set()
+
+    def _reason(self) -> Exception | None:
+        with contextlib.suppress(*SPARK_ERRORS):  # Spark's process may be gone
+            return self._query.exception()
+        return None
 
     @property
     def isActive(self) -> bool:  # noqa: N802
@@ -87,7 +93,7 @@ class BoundedRun:
         """Wait for its end; a failure is raised."""
         if not self._ended.wait(timeout):
             return False
-        if isinstance(self._failure, StreamingQueryException):
+        if self._failure is not None:
             raise self._failure
         return True
 

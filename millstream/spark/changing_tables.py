@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.jvm import hung_up
 from millstream.spark.paths import is_local, plain
 
 LOOK_SECONDS = 0.2
@@ -35,7 +36,7 @@ def follow_tables(frame: DataFrame, query: StreamingQuery) -> None:
     def go() -> None:
         seen = [_look(folders) for _, folders in indexes]
         # A query that fails ends this too: whoever runs it is told why by its own handle.
-        with contextlib.suppress(*SPARK_ERRORS):
+        with hung_up(), contextlib.suppress(*SPARK_ERRORS):
             pause = FAR_SECONDS if None in seen else LOOK_SECONDS
             while not query.awaitTermination(pause):  # type: ignore[arg-type]  # fractions are taken too
                 for number, (index, folders) in enumerate(indexes):

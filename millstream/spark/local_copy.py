@@ -7,9 +7,7 @@ memory, whoever wrote them. The copy is never needed: it is used only if it prov
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,19 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from millstream.spark.leftovers import claim, copies, have_copies
+
 VERSION = ".version"
 
 
 def copies_of(query: str) -> Path:
     """Where the copies of a query's buckets are, for this user of this machine."""
-    return Path(tempfile.gettempdir()) / f"millstream-{os.getuid()}" / query
+    return copies() / query
+
+
+def claim_copies(query: str) -> None:
+    """Say that the copies of a query are this process's: if it is killed, they are removed by the next one."""
+    claim(copies_of(query))
 
 
 def forget_copies(query: str) -> None:
@@ -40,11 +45,7 @@ class LocalCopy:
     @property
     def _ours(self) -> bool:
         """Whether nobody else made the folder for us, to read our state or to give us one."""
-        if not self._query:  # a query over tables runs once
-            return False
-        base = self._folder.parent.parent
-        base.mkdir(mode=0o700, exist_ok=True)
-        return base.lstat().st_uid == os.getuid() and not base.is_symlink()
+        return bool(self._query) and have_copies()  # a query over tables runs once
 
     def load(self, version: int) -> dict[str, pa.Buffer] | None:
         """The blobs of that version; None if there is no such copy."""

@@ -100,6 +100,17 @@ class Counts:
                 elif name.startswith(STAGE):
                     self._add_stage(name.removeprefix(STAGE), row.asDict(), _begun(progress.timestamp))
 
+    def go_on_from(self, earlier: Counts) -> None:
+        """Count on from where an earlier run of the query came to."""
+        with self._counting:
+            self.batches += earlier.batches
+            self.rows_in += earlier.rows_in
+            self.rows_out += earlier.rows_out
+            self.busy_seconds += earlier.busy_seconds
+            for mine, others in ((self.rejected, earlier.rejected), (self.late, earlier.late)):
+                for stream, count in others.items():
+                    mine[stream] = mine.get(stream, 0) + count
+
     def _add_stage(self, stage: str, metrics: Mapping[str, Any], begun: float) -> None:
         # What it waits for comes last: whoever sees that must not take a stream for silent that has just been heard.
         for name, value in sorted(metrics.items(), key=lambda metric: metric[0] == WAITS):

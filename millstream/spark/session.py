@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
-from pyspark.errors import PySparkException
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
 from millstream.spark.class_archive import java_options
+from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.jvm import apart, is_lost, launch, scratch
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
 """What Spark starts in place of Python, on this machine: a query then starts half a second sooner."""
+
+
+JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 
 
 class Setting(NamedTuple):
@@ -49,6 +53,12 @@ SETTINGS = (
             "a batch uploads what it changed, not whole files of the store"),
     Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "100000",
             "operators are vectorised: ten thousand rows at a time would leave half of the speed"),
+    Setting("spark.sql.streaming.minBatchesToRetain", "10",
+            "a run goes on from the last batch: a hundred of them would be kept, each with several files"),
+    Setting("spark.sql.streaming.stateStore.maintenanceInterval", "20s",
+            "how long changes of state wait for what takes their place, and the state of ended queries for its end"),
+    Setting("spark.sql.streaming.fileSource.log.cleanupDelay", "10s",
+            "the names of read files are put together every ten batches, and would be kept one by one for ten minutes"),
     Setting("spark.sql.streaming.numRecentProgressUpdates", "10", "progress is counted as it comes, not kept"),
     Setting("spark.python.sql.dataFrameDebugging.enabled", "false",
             "each function of a column would ask the JVM five times where it was called: a sixth of a query's start"),
@@ -66,7 +76,7 @@ LOCAL_SETTINGS = (
     Setting("spark.driver.bindAddress", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.driver.host", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.sql.shuffle.partitions", str(os.cpu_count() or 2), "one task per core: more are only overhead"),
-    Setting("spark.driver.defaultJavaOptions", f"-XX:+UseParallelGC {java_options()}".strip(),
+    Setting(JAVA_OPTIONS, f"-XX:+UseParallelGC {java_options()}".strip(),
             "micro-batches are short: a collector beside them takes the cores they need; classes mapped, not loaded"),
     Setting("spark.driver.memory", f"{max(1, min(8, psutil.virtual_memory().total // 4 // 2**30))}g",
             "the driver runs everything: a quarter of the machine, 8 GiB at the most"),
@@ -83,16 +93,27 @@ FIXED = (
 
 
 def open_session(
-    master: str = "local[*]", conf: Mapping[str, str] | None = None, log: Path | None = None
+    master: str | None = None, conf: Mapping[str, str] | None = None, log: Path | None = None
 ) -> SparkSession:
-    """Start Spark, or join the session that this process already has.
+    """Start Spark, or join the session that this process already has, if that has the wanted settings.
 
     What the JVM writes to its standard error goes to `log`, if given, so that the terminal stays readable.
     """
     _refuse_others(conf or {})
-    settings = (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))
-    builder = SparkSession.builder.master(master)
-    for key, value in {**{s.key: s.value for s in settings}, **(conf or {})}.items():
+    if (running := _running()) is not None:
+        _check_settings(running, master, conf or {})
+        master = running.sparkContext.master
+    master = master or "local[*]"
+    return apart(lambda: _open(master, conf or {}, log))
+
+
+def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSession:
+    settings = {s.key: s.value for s in (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))}
+    if master.startswith("local"):
+        settings[JAVA_OPTIONS] += f' "-Djava.io.tmpdir={scratch()}"'
+    wanted = {"spark.master": master, **settings, **conf}
+    builder = SparkSession.builder
+    for key, value in wanted.items():
         builder = builder.config(key, value)
     if os.environ.get("LC_ALL") in {"C", "POSIX"}:
         os.environ["LC_ALL"] = "C.UTF-8"  # the JVM could not open files whose names have letters beyond ASCII
@@ -101,9 +122,9 @@ def open_session(
     local = master.startswith("local") and os.access(PYTHON_OF_WORKERS, os.X_OK)
     os.environ.setdefault("PYSPARK_PYTHON", str(PYTHON_OF_WORKERS) if local else sys.executable)
     try:
-        with _jvm_log(log):
-            session = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as problem:
+        launch(SparkConf().setAll(list(wanted.items())), log)
+        session = builder.getOrCreate()
+    except (*SPARK_ERRORS, OSError, RuntimeError) as problem:
         raise RunError(_advice(problem, master, log)) from problem
     if master.startswith("local"):
         _leave_out_checksums(session)
@@ -120,6 +141,24 @@ def _refuse_others(conf: Mapping[str, str]) -> None:
     for fixed in FIXED:
         if given.get(fixed.key.lower(), fixed.value) != fixed.value:
             raise SettingError(f"{fixed.key} is always {fixed.value} here: otherwise {fixed.why}")
+
+
+def _running() -> SparkSession | None:
+    """The session that this process has, if it lives."""
+    found = None if is_lost() else SparkSession._instantiatedSession  # noqa: SLF001  (PySpark would make one)
+    return None if found is None or found.sparkContext._jsc is None else found  # noqa: SLF001
+
+
+def _check_settings(session: SparkSession, master: str | None, conf: Mapping[str, str]) -> None:
+    """Spark takes settings when it starts, and there is one Spark in a process: others must not be ignored."""
+    wanted = {**({} if master is None else {"spark.master": master}), **conf}
+    for key, value in wanted.items():
+        has = session.sparkContext.master if key == "spark.master" else session.conf.get(key, None)
+        if has != str(value):
+            raise SettingError(
+                f"Spark runs in this process already and has {key} = {'nothing' if has is None else has}: "
+                f"it cannot have {value}\nhelp: give it to the first connect, or use a process of its own"
+            )
 
 
 def _leave_out_checksums(session: SparkSession) -> None:
@@ -142,20 +181,3 @@ def _advice(problem: Exception, master: str, log: Path | None) -> str:
             + (f"; details are in {log}" if log else "")
         )
     return f"Spark did not start on master '{master}': {problem}"
-
-
-@contextlib.contextmanager
-def _jvm_log(log: Path | None) -> Iterator[None]:
-    """Let a child started inside write its standard error to a file: Spark gives no other way to set it."""
-    if log is None:
-        yield
-        return
-    sys.stderr.flush()
-    saved = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)

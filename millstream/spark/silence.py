@@ -24,6 +24,7 @@ from millstream.plan.algebra import Node, Scan
 from millstream.plan.trace import STAGES, steps
 from millstream.spark.control import enabling, signal
 from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.jvm import hung_up
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import QueryPlace
 
@@ -175,7 +176,7 @@ def _beat(place: QueryPlace, beats: Sequence[Quiet]) -> None:
 def _until_the_end(query: StreamingQuery, seconds: float, step: Callable[[], None]) -> None:
     def go() -> None:
         # A query that fails ends this too: whoever runs it is told why by its own handle.
-        with contextlib.suppress(*SPARK_ERRORS):
+        with hung_up(), contextlib.suppress(*SPARK_ERRORS):
             while not query.awaitTermination(seconds):  # type: ignore[arg-type]  # fractions are taken too
                 try:
                     step()

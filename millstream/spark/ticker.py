@@ -13,6 +13,7 @@ from millstream.plan.algebra import Node, WindowAggregate
 from millstream.plan.trace import steps
 from millstream.spark.control import TICK, signal
 from millstream.spark.failures import SPARK_ERRORS
+from millstream.spark.jvm import hung_up
 from millstream.spark.progress import Counts
 from millstream.spark.sinks import QueryPlace
 from millstream.windows.emit import Pace
@@ -33,7 +34,7 @@ def tell_time(query: StreamingQuery, place: QueryPlace, counts: Counts, pace: ti
     def go() -> None:
         told = 0
         # A query that fails ends the clock: whoever runs it is told why by its own handle.
-        with contextlib.suppress(*SPARK_ERRORS):
+        with hung_up(), contextlib.suppress(*SPARK_ERRORS):
             while not query.awaitTermination(pace.total_seconds()):  # type: ignore[arg-type]  # fractions are taken too
                 if counts.rows_in != told and _sent(place):
                     told = counts.rows_in

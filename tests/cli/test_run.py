@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -58,27 +56,11 @@ def test_a_failing_query_gives_a_clear_message_and_exit_code_1(script: Path) -> 
     assert done.returncode == 1
     assert "error: query select_1 failed:" in done.stderr
     assert "out of cheese" in done.stderr
+    assert done.stderr.index("select_1 failed:") < done.stderr.index('{"seconds"')
     assert "help: Spark's own log is" in done.stderr
     assert (script.parent / "out" / "ok.csv").read_text() == "id\n1\n2\n"
     summary = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith('{"seconds"'))
     assert {q["query"]: q["state"] for q in summary["queries"]} == {"o": "ended", "select_1": "failed"}
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_live_run_stops_cleanly_on_a_signal(tmp_path: Path, number: signal.Signals) -> None:
-    (tmp_path / "x.esl").write_text(
-        "CREATE STREAM t (n BIGINT) SOURCE 'rate:20'; CREATE SINK o TO 'csv:out'; INSERT INTO o SELECT n FROM t;"
-    )
-    process = subprocess.Popen([*COMMAND, "run", tmp_path / "x.esl"], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not list((tmp_path / "out").glob("*.csv")) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
-    assert "stopping" in errors
-    assert "o: ended" in errors
 
 
 def test_a_mistake_is_told_before_spark_starts(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
