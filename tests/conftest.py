@@ -14,8 +14,9 @@ from tests.drawing import drawn
 from tests.in_memory import release, use_memory
 
 # For every JVM of the run, also of programs that tests start: with few rows and many new queries, most of the time of
-# a JVM would go into compiling at the highest level what is hardly run again.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# a JVM would go into compiling at the highest level what is hardly run again. The first level alone would have a small
+# cache for what it has compiled, and thousands of queries fill that.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 settings.register_profile("each run", drawn(100))
 settings.load_profile("each run")
