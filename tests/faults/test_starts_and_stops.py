@@ -166,9 +166,7 @@ def test_a_run_leaves_nothing_behind_in_any_phase(place: tuple[Path, Path]) -> N
 WAYS = ("SIGINT group", "SIGINT driver", "SIGTERM driver", "SIGTERM group", "SIGHUP group", "SIGKILL driver")
 
 
-@pytest.mark.skipif(not STARTED, reason="MILLSTREAM_STARTS=50 starts that many")
-@pytest.mark.timeout(0)
-def test_random_moments(place: tuple[Path, Path]) -> None:
+def random_moments(place: tuple[Path, Path]) -> None:
     folder, temporary = place
     run = Run(folder, temporary)
     run.wait_for("rows")
@@ -196,3 +194,7 @@ def test_random_moments(place: tuple[Path, Path]) -> None:
         sys.stderr.write(f"{told} {folders(temporary)}\n")
         if way != "SIGKILL driver":
             assert folders(temporary) == [], told
+
+
+if STARTED:
+    test_random_moments = pytest.mark.timeout(0)(random_moments)
