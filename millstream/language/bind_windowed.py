@@ -243,7 +243,7 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
         raise no_subquery(node, grouping.text, span, grouping.clause)
     if isinstance(node, exp.Column):
         if _is_given(node, grouping):
-            return _column(node.name.lower())
+            return stands_for(_column(node.name.lower()), node)
         if node.name.lower() == EMITTED and not node.table and not grouping.scope.schema.find(node.name):
             message, hint = f"only EMIT makes a column '{EMITTED}'", "end the SELECT with EMIT EVERY 10 SECONDS"
             raise UnknownName(message, grouping.text, span_of(node), clause=grouping.clause, hint=hint)
