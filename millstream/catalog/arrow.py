@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.catalog.schema import SqlType, sql_type
+from millstream.catalog.schema import Column, SqlType, sql_type
 
 _PLAIN = {
     exp.DType.TINYINT: pa.int8(),
@@ -47,6 +49,12 @@ def to_arrow(type_: SqlType) -> pa.DataType | None:
         sizes = [int(e.name) for e in type_.expressions] or [10, 0]
         return pa.decimal128(sizes[0], sizes[1] if len(sizes) > 1 else 0)
     return _PLAIN.get(type_.this)
+
+
+def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
+    """The columns that have an Arrow type."""
+    types = [(column.name, to_arrow(column.type)) for column in columns]
+    return pa.schema([pa.field(name, type_) for name, type_ in types if type_ is not None])
 
 
 def carried(type_: SqlType) -> pa.DataType | None:

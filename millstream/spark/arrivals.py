@@ -43,6 +43,7 @@ class Arrivals:
 
     `fields` are the columns as they stand in the text, also those that the stream does not declare.
     `header` are the names that the first line of each file holds, where that line is among the rows.
+    `filed`: the frame says of each row which file it is from, for the order of arrival.
     `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
     a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
     """
@@ -53,6 +54,7 @@ class Arrivals:
     fields: Schema
     delimiter: str = ","
     header: tuple[str, ...] = ()
+    filed: bool = False
 
 
 def ddl(schema: Schema) -> str:

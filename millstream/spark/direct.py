@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import cast
 
 import pyarrow as pa
@@ -36,7 +35,7 @@ from millstream.spark.direct_read import (
     PATH,
     ROWS,
     TABLE,
-    WRITTEN,
+    WRITTEN_SQL,
     Reading,
     direct_ingress,
     pack,
@@ -47,7 +46,7 @@ from millstream.spark.ingress import Inlet
 from millstream.spark.lower import lower
 from millstream.spark.map_arrow import map_in_arrow
 from millstream.spark.names import quoted
-from millstream.spark.paths import is_local, is_pattern, local_files, plain
+from millstream.spark.paths import is_local, is_parted, local_files
 from millstream.spark.progress import READ
 from millstream.spark.sources.files import FILES_SCHEMA, following, source_path
 from millstream.windows.join_kind import JoinKind
@@ -55,7 +54,6 @@ from millstream.windows.join_kind import JoinKind
 LARGEST_TABLE = 8 << 20
 """The bytes of files that a table may have: its rows come along with the name of each file."""
 
-_WRITTEN = f"unix_millis(modificationTime) AS {WRITTEN}"
 _KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
@@ -102,7 +100,7 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
     path = source_path(host, stream.source, f"stream {stream.name}")
     reader = following(host.spark, path, options, stream.name).format("binaryFile").schema(FILES_SCHEMA)
     files = reader.load()
-    files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(_WRITTEN))
+    files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(WRITTEN_SQL))
     for place, (table, schema) in enumerate(zip(found.tables, found.reading.tables, strict=True)):
         packed = map_in_arrow(table.coalesce(1), schema.names, pack(schema), f"{TABLE} BINARY")
         # An outer join: without a row of it there would be no files.
@@ -119,13 +117,7 @@ def _readable(stream: Stream, host: Host) -> bool:
     if stream.time_stamp is not TimeStamp.EXTERNAL or not all(c.nullable for c in stream.arriving):
         return False
     path = host.path(stream.source.rest)
-    return is_local(path) and not _parted(path)
-
-
-def _parted(path: str) -> bool:
-    """Whether values stand in the names of folders, as in `day=7/part.parquet`."""
-    place = Path(plain(path))
-    return "=" in path or (not is_pattern(path) and any(p.is_dir() for p in place.rglob("*=*")))
+    return is_local(path) and not is_parted(path)
 
 
 # -- the way of the tuples -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +15,7 @@ from millstream.errors import RunError
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.lazy_rows import LazyRows
-from millstream.spark.arrival_order import Run, in_run, plain_path
+from millstream.spark.arrival_order import FILE_FIELD, Run, in_run, plain_path
 from millstream.spark.collector import settle
 from millstream.spark.direct_steps import Step, early
 from millstream.spark.ingress import CHUNK_ROWS, Inlet, chunks, sealed
@@ -22,8 +23,11 @@ from millstream.spark.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
 from millstream.spark.time_limits import Judged, judged
 
 PATH = "path"
+ORIGIN = "__origin"
 WRITTEN = "written"
 """The milliseconds at which a file was written."""
+
+WRITTEN_SQL = f"unix_millis(modificationTime) AS {WRITTEN}"
 
 TABLE = "__table"
 """Before the number of a table: the column in which its rows come along with each file."""
@@ -127,6 +131,22 @@ def pack(schema: pa.Schema) -> Arrow:
     return run
 
 
+def rows_of(schema: pa.Schema) -> Arrow:
+    """A function for mapInArrow from the names of files to their rows, each with its file."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path, written in zip(*(batch.column(name).to_pylist() for name in (PATH, WRITTEN)), strict=True):
+                origin = pa.scalar(Path(plain_path(path)).as_uri())
+                file = pa.scalar({"time": written, "path": path, "block": 0}, FILE_FIELD.type)
+                for rows in read(path, schema):
+                    of_file = rows.append_column(ORIGIN, pa.repeat(origin, rows.num_rows))
+                    yield of_file.append_column(FILE_FIELD, pa.repeat(file, rows.num_rows))
+        settle()
+
+    return run
+
+
 def read(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The columns of a file, in the types that the stream declares; those that it does not have are NULL."""
     place = path.removeprefix("file:")
@@ -150,6 +170,8 @@ def read(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _typed(column: pa.Array, field: pa.Field, place: str) -> pa.Array:
+    if pt.is_timestamp(column.type) and column.type.unit == "ns":
+        column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", column.type.tz), safe=False)
     try:
         return column.cast(field.type)
     except pa.ArrowInvalid as problem:
@@ -167,7 +189,7 @@ def _fits(from_: pa.DataType, to: pa.DataType) -> bool:
     if pt.is_floating(from_):
         return bool(pt.is_floating(to) and from_.bit_width <= to.bit_width)
     if pt.is_timestamp(from_):
-        return bool(pt.is_timestamp(to) and from_.unit != "ns")
+        return bool(pt.is_timestamp(to))
     if pt.is_decimal(from_) and pt.is_decimal(to):
         whole = from_.precision - from_.scale
         return bool(from_.scale <= to.scale and whole <= to.precision - to.scale)

@@ -69,9 +69,9 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
     found = open_stream(host, node.stream)
     filed = node.ordered and node.stream.source is not None and node.stream.source.kind in FILE_KINDS
-    if not filed and "multiline" in node.stream.options:
+    if found.filed and not filed:
         found = replace(found, frame=found.frame.drop(FILE))
-    elif filed and FILE not in found.frame.columns:
+    elif filed and not found.filed:
         found = replace(found, frame=found.frame.withColumn(FILE, F.expr(FILE_SQL)))
     return arrivals.tuples(found, node.stream, marked, node.again, bound_of(node.stream, host))
 
@@ -90,7 +90,10 @@ def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     frame = open_table(host, node.table)
     filed = node.ordered and node.table.source.kind in FILE_KINDS
-    return frame.withColumn(FILE, F.expr(FILE_SQL)) if filed else frame
+    known = node.table.source.kind == "parquet" and FILE in frame.columns
+    if known == filed:
+        return frame
+    return frame.withColumn(FILE, F.expr(FILE_SQL)) if filed else frame.drop(FILE)
 
 
 @lower.register

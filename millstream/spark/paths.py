@@ -52,6 +52,11 @@ def is_pattern(path: str) -> bool:
     return bool(_WILD.search(split(path)[1]))
 
 
+def is_parted(path: str) -> bool:
+    """Whether values stand in the names of folders, as in `day=7/part.parquet`."""
+    return "=" in path or (not is_pattern(path) and any(p.is_dir() for p in Path(plain(path)).rglob("*=*")))
+
+
 def escaped(path: str) -> str:
     r"""A path as Spark takes it for what it is: the characters of patterns are escaped where they stand in names.
 

@@ -384,6 +384,7 @@ MICROSECONDS = pa.timestamp("us", "UTC")
         (pa.array([Decimal("1.25"), None], pa.decimal128(5, 2)), pa.decimal128(10, 2)),
         (pa.array([Decimal("1.25"), None], pa.decimal128(5, 2)), pa.decimal128(20, 4)),
         (pa.array([BEGIN, None], pa.timestamp("ms", "UTC")), MICROSECONDS),
+        (pa.array([BEGIN, None], pa.timestamp("ns", "UTC")), MICROSECONDS),
         (pa.array([BEGIN, None], pa.timestamp("us", "Europe/Berlin")), MICROSECONDS),
         (pa.array([BEGIN.replace(tzinfo=None), None], pa.timestamp("us")), MICROSECONDS),
         (pa.array([date(2024, 1, 1), None]), pa.date32()),
@@ -411,7 +412,6 @@ def test_types_that_fit(tmp_path: Path, stored: pa.Array, declared: pa.DataType)
         (pa.array(["1"]), pa.int64()),
         (pa.array([b"1"]), pa.int64()),
         (pa.array([True]), pa.int32()),
-        (pa.array([BEGIN], pa.timestamp("ns", "UTC")), MICROSECONDS),
         (pa.array([Decimal("1.25")], pa.decimal128(10, 2)), pa.decimal128(10, 4)),
         (pa.array([date(2024, 1, 1)]), MICROSECONDS),
         (pa.array([[1]]), pa.int64()),
@@ -424,6 +424,14 @@ def test_types_that_do_not_fit(tmp_path: Path, stored: pa.Array, declared: pa.Da
         list(read(f"{tmp_path}/f", pa.schema([("x", declared)])))
     kept = pq.read_schema(tmp_path / "f").field("x").type
     assert str(refusal.value) == f"{tmp_path}/f: column x is {kept}, and the stream declares {declared}"
+
+
+def test_nanoseconds_are_cut_to_microseconds(tmp_path: Path) -> None:
+    """Also before 1970, where they would be rounded up if they were just left out."""
+    for zone in (None, "UTC", "Europe/Berlin"):
+        pq.write_table(pa.table({"x": pa.array([1_999, -1, None], pa.timestamp("ns", zone))}), tmp_path / "f")
+        (rows,) = read(f"{tmp_path}/f", pa.schema([("x", MICROSECONDS)]))
+        assert rows["x"].cast(pa.int64()).to_pylist() == [1, -1, None]
 
 
 def test_a_number_that_is_too_great_is_refused(tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: 
         lines = _below_headers(reader, first)
     text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
     frame = csv_rows(lines, fields, stream.arriving, text)
-    return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, tuple(fields.names) if with_headers else ())
+    names = tuple(fields.names) if with_headers else ()
+    return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, names, filed=bool(options["multiline"]))
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
