@@ -198,7 +198,7 @@ def test_files_of_other_shapes(mill: Mill, tmp_path: Path) -> None:
     )
     write(tmp_path / "s", 1, SCHEMA.empty_table())
     write(tmp_path / "s", 2, pa.table({"ts": [stamps[0], None, stamps[1]], "k": pa.nulls(3), "l": [7, 8, 9]}))
-    (tmp_path / "s" / "2.parquet").rename(tmp_path / "s" / "two %20 + 2#?.parquet")
+    (tmp_path / "s" / "2.parquet").rename(tmp_path / "s" / "two %20 + 2#.parquet")
     write(tmp_path / "s", 3, pa.table({"k": pa.array(["a", "b", "a"]).dictionary_encode()}))
     write(tmp_path / "s", 4, pa.table({"x": [1, 2]}))
     mill.execute(STREAM.format(name="s", kind="parquet") + ONE_FILE)
