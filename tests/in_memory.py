@@ -19,6 +19,7 @@ def use_memory() -> Path | None:
     if "TMPDIR" in os.environ or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH:
         return None
     folder = Path(tempfile.mkdtemp(prefix="millstream-tests-", dir=MEMORY))
+    folder.chmod(0o711)  # a database server of the tests is another user
     os.environ["TMPDIR"] = os.environ["SPARK_LOCAL_DIRS"] = str(folder)
     tempfile.tempdir = None  # it is looked up again
     return folder

@@ -54,9 +54,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 said.add(what)
                 console.print(what)
 
-        played = play(
-            arguments.folder.absolute(), minutes=arguments.minutes, seed=arguments.seed, master="local[*]", tell=tell
-        )
+        played = play(arguments.folder.absolute(), minutes=arguments.minutes, seed=arguments.seed, tell=tell)
     if arguments.json:
         found = {
             "page": str(played.page),

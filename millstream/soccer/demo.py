@@ -39,7 +39,7 @@ class Played:
         return self.play_seconds / self.seconds
 
 
-def play(root: Path, *, minutes: float, seed: int, master: str, tell: Tell) -> Played:
+def play(root: Path, *, minutes: float, seed: int, tell: Tell) -> Played:
     """Make a match, run the four queries over it, and write the page; data and results are kept below `root`."""
     tell("playing the match", 0.0)
     folder = match(root / "data", minutes=minutes, seed=seed)
@@ -48,7 +48,7 @@ def play(root: Path, *, minutes: float, seed: int, master: str, tell: Tell) -> P
     events, play_seconds = int(known["events"]), (known["ends_ps"] - known["begins_ps"]) / 1e12
     out = root / "results"
     tell("starting Spark", 0.0)
-    with connect(base=root, once=True, master=master, display=lambda *_: None) as mill:
+    with connect(base=root, once=True, display=lambda *_: None) as mill:
         mill.spark  # noqa: B018  (started before the clock is)
         begun = time.monotonic()
         mill.execute(script(folder, out))

@@ -150,11 +150,11 @@ def _running() -> SparkSession | None:
 
 
 def _check_settings(session: SparkSession, master: str | None, conf: Mapping[str, str]) -> None:
-    """Spark takes settings when it starts, and there is one Spark in a process: others must not be ignored."""
+    """There is one Spark in a process. Settings that it takes at its start only must not be ignored afterwards."""
     wanted = {**({} if master is None else {"spark.master": master}), **conf}
     for key, value in wanted.items():
         has = session.sparkContext.master if key == "spark.master" else session.conf.get(key, None)
-        if has != str(value):
+        if has != str(value) and not session.conf.isModifiable(key):
             raise SettingError(
                 f"Spark runs in this process already and has {key} = {'nothing' if has is None else has}: "
                 f"it cannot have {value}\nhelp: give it to the first connect, or use a process of its own"

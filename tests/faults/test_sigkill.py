@@ -17,6 +17,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from tests.drawing import THOROUGH
+
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
 FILES, ROWS = 40, 200
@@ -59,7 +61,7 @@ CREATE SINK melded TO 'csv:out/melded';
 INSERT INTO melded SELECT window_end, count(*) [RANGE 1 SECOND, WA ts] AS n FROM
     (SELECT ts, k FROM keyed WHERE k < 3 UNION SELECT ts, 9 FROM keyed WHERE k > 2);
 """
-KILLS = 5
+KILLS = 5 if THOROUGH else 3
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
@@ -90,7 +92,7 @@ def test_each_row_exactly_once_after_sigkill(tmp_path: Path) -> None:
 
 
 def test_joins_and_unions_are_the_same_after_sigkill(tmp_path: Path) -> None:
-    disturb(tmp_path, JOINS, kills=3)
+    disturb(tmp_path, JOINS, kills=KILLS - 1)
     compare_with_an_undisturbed_run(tmp_path, JOINS, ("pairs", "melded"))
 
 
