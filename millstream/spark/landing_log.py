@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from millstream.errors import RunError
+from millstream.spark.paths import leads_to
 
 SEGMENT_BYTES = 64 << 20
 CHUNK_BYTES = 4 << 20
@@ -98,19 +99,15 @@ class LogWriter:
 
     def _check_place(self) -> None:
         """The files must still be the ones that readers open: bytes in a file that was removed are lost."""
-        held = os.fstat(self._segment)
         for file, path in (
-            (held, _segment_path(self._directory, self._segment_start)),
-            (os.fstat(self._end_file), self._directory / "end"),
+            (self._segment, _segment_path(self._directory, self._segment_start)),
+            (self._end_file, self._directory / "end"),
         ):
-            try:
-                same = os.path.samestat(file, path.stat())
-            except FileNotFoundError:
-                same = False
-            if not same:
+            if not leads_to(path, file):
                 raise OSError(errno.ENOENT, "a file of the log was removed or replaced while it was written", str(path))
-        if held.st_size != self._position - self._segment_start:
-            raise _damaged(self._directory, self._segment_start + held.st_size, self._position)
+        held = os.fstat(self._segment).st_size
+        if held != self._position - self._segment_start:
+            raise _damaged(self._directory, self._segment_start + held, self._position)
 
     def _roll(self) -> None:
         _flush(self._segment)

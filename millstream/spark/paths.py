@@ -95,3 +95,11 @@ def split(path: str) -> tuple[str, str]:
 def _braces_as_stars(path: str) -> str:
     # Hadoop's globs know {a,b}, Python's do not; too many matches do no harm where this is used.
     return re.sub(r"\{[^}]*\}", "*", path)
+
+
+def leads_to(path: Path, file: int) -> bool:
+    """Whether a path still leads to an open file, given by its number, or to an open folder."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except OSError:
+        return False

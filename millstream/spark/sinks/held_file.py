@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from millstream.errors import RunError
+from millstream.spark.paths import leads_to
 
 TAIL_BYTES = 4096
 
@@ -61,10 +62,7 @@ class HeldFile:
     @property
     def is_in_place(self) -> bool:
         """Whether its path still leads to it."""
-        try:
-            return os.path.samestat(self.path.stat(), os.fstat(self._fd))
-        except OSError:
-            return False
+        return leads_to(self.path, self._fd)
 
     def tail(self, length: int) -> str:
         """A digest of the last bytes before a length: other contents have another one."""

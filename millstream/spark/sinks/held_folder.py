@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from millstream.errors import RunError
+from millstream.spark.paths import leads_to
 from millstream.spark.sinks.held_file import make_folder
 
 
@@ -34,10 +35,7 @@ class HeldFolder:
     @property
     def is_in_place(self) -> bool:
         """Whether its path still leads to it."""
-        try:
-            return os.path.samestat(self.path.stat(), os.fstat(self._fd))
-        except OSError:
-            return False
+        return leads_to(self.path, self._fd)
 
     def _lock(self, how: int) -> bool:
         try:
