@@ -7,14 +7,31 @@ starts three Python processes per query.
 from __future__ import annotations
 
 import json
+import logging
 import os
+import threading
 import time
 from pathlib import Path
+
+from millstream.spark.source_log import forget_gone
+
+LOG = logging.getLogger(__name__)
 
 END = "end"
 TICK = "tick"
 WAIT = "wait"
 """Says nothing: it stands for a batch, before the one that ends the stream."""
+
+NEWEST = ".newest"
+"""The file that names the moment of the newest mark."""
+
+MAX_AGE = "1h"
+"""How much older than the newest mark another one may be, for Spark to look at it.
+
+It keeps the names of all marks of that time in memory. None is older than one before it, whatever the clock says.
+"""
+
+_sending = threading.Lock()
 
 
 def enabling(stream: str, time: int) -> str:
@@ -37,16 +54,21 @@ def signal(folder: Path, word: str) -> None:
 
     The others are enabling time stamps.
     """
-    _send(folder, word, time.time_ns())
+    with _sending:
+        _send(folder, word, _moment(folder))
+    try:
+        forget_gone(folder.with_name("checkpoint"), folder)
+    except OSError as problem:
+        LOG.warning("the list of the marks that were read could not be made shorter, and will be: %s", problem)
 
 
 def end_after(folder: Path, batches: int) -> None:
     """Send the marks of a query that reads them one by one, so that its stream ends with the last of the batches."""
-    now = time.time_ns()
-    for number in range(batches):
-        left = batches - 1 - number
-        # Spark takes the oldest files first, and tells ages apart by milliseconds.
-        _send(folder, WAIT if left else END, now - left * 1_000_000)
+    with _sending:
+        now = _moment(folder, batches * _APART)
+        for number in range(batches):
+            left = batches - 1 - number
+            _send(folder, WAIT if left else END, now - left * _APART)
 
 
 def forget_unread(folder: Path, checkpoint: Path) -> None:
@@ -62,8 +84,22 @@ def forget_unread(folder: Path, checkpoint: Path) -> None:
             mark.unlink()
 
 
+_APART = 1_000_000
+"""Spark takes the oldest files first, and tells ages apart by milliseconds."""
+
+
+def _moment(folder: Path, after: int = 1) -> int:
+    """Now, or the first moment so long after the newest mark, if the clock was put back."""
+    try:
+        newest = int((folder / NEWEST).read_text())
+    except (FileNotFoundError, ValueError):  # none yet; or the machine went down while it was written
+        newest = 0
+    return max(time.time_ns(), newest + after)
+
+
 def _send(folder: Path, word: str, moment: int) -> None:
     name = f"{moment:020d}"  # never used again: Spark remembers the names it has read
+    (folder / NEWEST).write_text(name)
     hidden = folder / f".{name}"
     hidden.write_text(f"{word}\n")
     os.utime(hidden, ns=(moment, moment))

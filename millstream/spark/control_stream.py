@@ -6,11 +6,13 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.spark.control import MAX_AGE
 from millstream.spark.sources.files import following
 
 
 def marks_of(spark: SparkSession, folder: Path, one_by_one: bool) -> DataFrame:
     """The marks sent to a query, as a streaming frame with one text column; `one_by_one`, a batch has one of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    reader = following(spark, str(folder)).schema("value STRING").option("cleanSource", "delete")
+    reader = following(spark, str(folder)).schema("value STRING")
+    reader = reader.option("cleanSource", "delete").option("maxFileAge", MAX_AGE)
     return (reader.option("maxFilesPerTrigger", "1") if one_by_one else reader).format("text").load()

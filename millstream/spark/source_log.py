@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from millstream.spark.aliases import real
+
+LONG_BYTES = 8192
+"""From where on a list of files is worth making shorter: about 50 names."""
+
 NONE = -1
 """Stands for the number of a list where there is none."""
 
@@ -36,6 +41,41 @@ def files_of(checkpoint: Path, batch: int) -> list[Listed]:
         for number in range(begun + 1, end + 1):
             found += _list(checkpoint / "sources" / str(source), source, number)
     return found
+
+
+def forget_gone(checkpoint: Path, folder: Path) -> None:
+    """Take the files that are gone from Spark's list of all that came from a folder: it would grow for ever.
+
+    Only for a folder in which no name comes again, and from which files go when the batch that read them has ended:
+    Spark will not ask for them any more.
+    """
+    for log in checkpoint.glob("sources/*"):
+        newest = max(log.glob("*.compact"), key=lambda file: int(file.stem), default=None)
+        try:
+            if newest is not None and newest.stat().st_size > LONG_BYTES and _first(newest).parent == folder:
+                _shorten(newest, folder)
+        except FileNotFoundError:  # there is a newer one, and Spark has removed this one
+            continue
+
+
+def _first(log: Path) -> Path:
+    with log.open() as lines:
+        lines.readline()  # the version
+        return Path(real(str(_named(lines.readline()))))
+
+
+def _shorten(log: Path, folder: Path) -> None:
+    lines = log.read_text().split("\n")
+    there = {file.name for file in folder.iterdir()}
+    kept = [lines[0], *(line for line in lines[1:] if _named(line).name in there)]
+    if len(kept) < len(lines):
+        new = log.with_name(".shorter")
+        new.write_text("\n".join(kept))
+        new.replace(log)
+
+
+def _named(line: str) -> Path:
+    return Listed(NONE, json.loads(line)["path"]).path
 
 
 def _ends(checkpoint: Path, batch: int) -> list[int]:

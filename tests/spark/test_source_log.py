@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from millstream.spark.source_log import files_of
+from millstream.spark.source_log import LONG_BYTES, files_of, forget_gone
 
 
 def keep(checkpoint: Path, batch: int, offsets: list[int | None], lists: dict[str, list[str]]) -> None:
@@ -32,3 +32,15 @@ def test_the_files_of_a_batch(tmp_path: Path) -> None:
     assert paths(tmp_path, 0) == [(0, "/a b.csv")]
     assert paths(tmp_path, 1) == [(0, "/c.csv"), (0, "/d[1].csv"), (1, "/e")]
     assert paths(tmp_path, 2) == paths(tmp_path, 3) == []
+
+
+def test_files_that_are_gone_leave_the_list_of_their_folder_alone(tmp_path: Path) -> None:
+    folder, other = tmp_path / "a b", tmp_path / "other"
+    folder.mkdir()
+    names = [f"{number:020d}.mark" for number in range(LONG_BYTES // 50)]
+    (folder / names[3]).touch()
+    for source, place in enumerate((other, folder)):
+        keep(tmp_path, 1, [9, 9], {f"{source}/9.compact": [(place / name).as_uri() for name in names]})
+    forget_gone(tmp_path, folder)
+    assert paths(tmp_path, 1) == [*((0, str(other / name)) for name in names), (1, str(folder / names[3]))]
+    assert [file.name for file in (tmp_path / "sources" / "1").iterdir()] == ["9.compact"]
