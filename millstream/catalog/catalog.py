@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from millstream.catalog.address import Address
@@ -35,11 +35,14 @@ class Catalog:
         self._sinks: dict[str, Sink] = {STDOUT.name: STDOUT}
         self._queries: dict[str, Query] = {}
         self._aggregates: dict[bool, dict[str, UserAggregate | PythonAggregate]] = {False: {}, True: {}}
+        self._come_to_nothing: frozenset[str] = frozenset()
 
     def add(self, definition: Definition) -> None:
         """Put a definition under its name, which must be free (see `find`)."""
         space = self._space(definition)
         space[definition.name.lower()] = definition
+        if isinstance(definition, Query):
+            self._come_to_nothing -= {definition.name.lower()}
 
     def remove(self, definition: Definition) -> None:
         """Take a definition away."""
@@ -56,6 +59,14 @@ class Catalog:
     def query(self, name: str) -> Query | None:
         """The query of that name."""
         return self._queries.get(name.lower())
+
+    def holds(self, query: Query) -> bool:
+        """Whether a query holds its name, and what it uses: not if it has failed before it did anything."""
+        return query.name.lower() not in self._come_to_nothing
+
+    def let_go(self, queries: Iterable[Query]) -> None:
+        """Say which queries have come to nothing: they stay listed, and are in nobody's way."""
+        self._come_to_nothing = frozenset(query.name.lower() for query in queries)
 
     def aggregate(self, name: str, window: bool = False) -> UserAggregate | PythonAggregate | None:
         """The base or the window version of a user-defined aggregate."""
@@ -77,11 +88,12 @@ class Catalog:
     def users(self, definition: Definition) -> tuple[str, ...]:
         """Who would miss it: derived streams and queries that read a relation, queries that feed a sink."""
         name = definition.name.lower()
+        queries = [query for query in self._queries.values() if self.holds(query)]
         if isinstance(definition, Sink):
-            return tuple(q.name for q in self._queries.values() if name in (s.lower() for s in q.sinks))
+            return tuple(q.name for q in queries if name in (s.lower() for s in q.sinks))
         if isinstance(definition, Query | UserAggregate | PythonAggregate):
             return ()  # nobody reads a query, though a stream may have its name
-        readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *self._queries.values())
+        readers: tuple[DerivedStream | Query, ...] = (*self.all(DerivedStream), *queries)
         return tuple(d.name for d in readers if name in (r.lower() for r in d.select.reads))
 
     def _space(self, definition: Definition) -> dict[str, Definition]:

@@ -208,7 +208,7 @@ def _create_sink(statement: CreateSink, catalog: Catalog) -> Bound:
 @_bind.register
 def _create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
     select = bind_query(statement.select, catalog, statement.text)
-    if taken := catalog.query(statement.name.text):
+    if (taken := catalog.query(statement.name.text)) and catalog.holds(taken):
         raise _taken(taken, statement, statement.name)
     _check_unbounded(select, statement, statement.name, "CREATE QUERY")
     return Start(Query(statement.name.text, select, None, statement.own_text))

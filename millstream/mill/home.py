@@ -56,13 +56,19 @@ class Home:
             now.save(file)
             return QueryPlace(folder, now.id, fresh=True, new=True)
         fresh = not any((folder / "checkpoint" / "offsets").glob("[0-9]*"))
+        if not fresh:
+            try:
+                record.check(name, now, folder)
+            except RunError:
+                fresh = QueryPlace(folder, record.id, fresh=False).has_done_nothing
+                if not fresh:
+                    raise
         if fresh:
-            # It was killed before its first batch began: there is nothing to go on from, whatever it was to read.
+            # It never came to the end of a first batch: there is nothing to go on from, whatever it was to read.
             for left in ("checkpoint", "control"):
                 shutil.rmtree(folder / left, ignore_errors=True)
             going_on = replace(now, id=record.id)
         else:
-            record.check(name, now, folder)
             going_on = record.followed_by(now)
         if going_on != record:
             going_on.save(file)

@@ -150,6 +150,7 @@ class Mill:
             raise MillstreamError("this connection is closed")
         self._adopted = adopt(self.catalog, self._adopted)
         for statement in statements(text):
+            self._look_at_failures()
             bound = bind(statement, self.catalog)
             if base is not None and isinstance(bound, Define):
                 bound = replace(bound, definition=_anchored(bound.definition, Path(base).absolute()))
@@ -160,6 +161,7 @@ class Mill:
     def check(self, text: str) -> list[Bound]:
         """Parse and bind a text without doing anything; a mistake is raised as it would be on `execute`."""
         self._adopted = adopt(self.catalog, self._adopted)
+        self._look_at_failures()
         trial = deepcopy(self.catalog)
         checked = []
         for statement in statements(text):
@@ -224,8 +226,6 @@ class Mill:
         earlier = self.query(name)
         if earlier.is_active:
             raise RunError(f"query {earlier.name} runs")
-        with contextlib.suppress(RunError):  # it has ended, and lets go of what it held
-            earlier.stop()
         running = self._run(earlier.definition)
         running.counts.go_on_from(earlier.counts)
         return running
@@ -368,6 +368,9 @@ class Mill:
             listener = self._listeners.get(stream.name.lower())
             if listener is not None and listener.failure is not None:
                 raise listener.failure
+        if (earlier := self._queries.get(query.name.lower())) is not None:
+            with contextlib.suppress(RunError):  # it has ended, and lets go of what it held
+                earlier.stop()
         sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
         for sink in sinks:
             self._check_single_writer(sink, query)
@@ -380,9 +383,11 @@ class Mill:
             raise
         self._queries[query.name.lower()] = running
         self._reads[query.name] = {stream.name for stream in streams_of(plan)}
-        if self.catalog.query(query.name) is None:
-            self.catalog.add(query)
+        self.catalog.add(query)
         return running
+
+    def _look_at_failures(self) -> None:
+        self.catalog.let_go([query.definition for query in self.queries if query.came_to_nothing])
 
     def _started(self, query: Query, plan: Node, sinks: Sequence[Sink], place: QueryPlace) -> RunningQuery:
         host = self._host()

@@ -69,6 +69,11 @@ class RunningQuery:
         """In one word: running, failed or ended."""
         return "running" if self.is_active else "failed" if self.failure else "ended"
 
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether it has failed before its first batch was complete."""
+        return not self.counts.batches and not self._place.has_batches and self.state == "failed"
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it has ended; False if it has not in `timeout` seconds. A failure is raised."""
         try:

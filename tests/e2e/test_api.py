@@ -8,6 +8,7 @@ import pytest
 
 import millstream
 from millstream import EslError, RunError
+from millstream.errors import NameTaken
 from millstream.mill import Mill, connect
 
 pytestmark = pytest.mark.spark
@@ -124,6 +125,26 @@ def test_a_failing_query_leaves_the_others_alone(mill: Mill, numbers: str) -> No
         mill.wait()
     assert mill.query("good").to_arrow().num_rows == 10
     assert mill.query("bad").state == "failed"
+
+
+def test_a_query_that_fails_at_once_is_in_nobodys_way(mill: Mill, numbers: str) -> None:
+    bad = "SELECT raise_error('boom') AS x FROM s;"
+    mill.execute(f"{numbers} CREATE STREAM t (id INT) SOURCE 'csv:in'; CREATE SINK o TO 'csv:out.csv';")
+    mill.execute(f"CREATE QUERY q AS {bad} INSERT INTO o {bad}")
+    with pytest.raises(RunError, match=r"query q failed: .*boom"):
+        mill.wait()
+    with pytest.raises(NameTaken, match="already a query 'q'"):  # which of them?
+        mill.execute("CREATE QUERY q AS SELECT id FROM t; CREATE QUERY q AS SELECT id FROM t;")
+    mill.execute("INSERT INTO o SELECT id FROM t; CREATE QUERY q AS SELECT id FROM t; DROP STREAM s;")
+    mill.query("q").wait()
+    mill.query("o_2").wait()
+    assert mill.query("q").to_arrow().num_rows == 10
+    assert {query.name: query.state for query in mill.queries} == {"q": "ended", "o": "failed", "o_2": "ended"}
+    with pytest.raises(NameTaken, match="already a query 'q'"):
+        mill.execute("CREATE QUERY q AS SELECT id FROM t;")
+    with pytest.raises(NameTaken, match="t is still used by q, o_2"):
+        mill.execute("DROP STREAM t;")
+    mill.execute("DROP QUERY o; DROP QUERY o_2; DROP QUERY q; DROP STREAM t; DROP SINK o;")
 
 
 @pytest.mark.usefixtures("spark")

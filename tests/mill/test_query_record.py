@@ -90,9 +90,14 @@ def record(query: str, old: str = "", new: str = "") -> QueryRecord:
 def begun(home: Home, query: str, now: QueryRecord) -> Path:
     place = home.query_place(query, now)
     assert place.new
-    (place.folder / "checkpoint" / "offsets").mkdir(parents=True)
-    (place.folder / "checkpoint" / "offsets" / "0").touch()
+    batch(place.folder, "offsets", "commits")
     return place.folder
+
+
+def batch(folder: Path, *logs: str) -> None:
+    for log in logs:
+        (folder / "checkpoint" / log).mkdir(parents=True, exist_ok=True)
+        (folder / "checkpoint" / log / "0").touch()
 
 
 @pytest.mark.parametrize(("query", "old", "new", "says"), CHANGES)
@@ -123,17 +128,27 @@ def test_a_record_without_types_is_taken_at_its_word_once(home: Home) -> None:
         home.query_place("q", record("window", "k INT, v", "k STRING, v"))
 
 
-def test_before_the_first_batch_a_query_may_become_another(home: Home) -> None:
+def test_until_its_first_batch_is_complete_a_query_may_become_another(home: Home) -> None:
     place = home.query_place("q", record("window"))
     (place.folder / "checkpoint" / "offsets").mkdir(parents=True)
     (place.folder / "checkpoint" / "sources" / "0").mkdir(parents=True)
     again = home.query_place("q", record("join"))
     assert (again.id, again.fresh, again.new) == (place.id, True, False)
     assert not (place.folder / "checkpoint").exists()
-    (place.folder / "checkpoint" / "offsets").mkdir(parents=True)
-    (place.folder / "checkpoint" / "offsets" / "0").touch()
+    batch(place.folder, "offsets")
+    place.of_output(0).save("sink", {"batch": -1, "open": False})
+    assert not home.query_place("q", record("join")).fresh  # it goes on with what it has planned
+    assert home.query_place("q", record("window")).fresh
+    for written in ({"batch": 0, "open": False}, {"batch": -1, "open": True}):
+        batch(place.folder, "offsets")
+        place.of_output(0).save("sink", written)
+        with pytest.raises(RunError, match="belongs to other sources"):
+            home.query_place("q", record("join"))
+    place.of_output(0).save("sink", {"path": "out"})
+    batch(place.folder, "commits")
+    home.query_place("q", record("window"))
     with pytest.raises(RunError, match="belongs to other sources"):
-        home.query_place("q", record("window"))
+        home.query_place("q", record("join"))
 
 
 def test_a_start_that_fails_leaves_nothing(home: Home) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,18 @@ class QueryPlace:
     def control(self) -> Path:
         """The folder of marks that are sent to the query."""
         return self.folder / "control"
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether any batch was complete."""
+        return any((self.folder / "checkpoint" / "commits").glob("[0-9]*"))
+
+    @property
+    def has_done_nothing(self) -> bool:
+        """Whether no batch was complete, and none was being added to a single file."""
+        places = (self, *(replace(self, folder=output) for output in self.folder.glob("outputs/*")))
+        records = [place.load("sink") for place in places]
+        return not self.has_batches and not any(one.get("batch", -1) >= 0 or one.get("open") for one in records)
 
     def of_output(self, number: int) -> QueryPlace:
         """A place for one of several sinks: its records lie apart, and what it writes has a mark of its own."""
