@@ -144,7 +144,7 @@ class RunningQuery:
         return self._results
 
     def _finish(self) -> None:
-        self.counts.let_go()
+        self.counts.end()
         forget_copies(self._place.id)
         try:
             self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)

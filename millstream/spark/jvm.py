@@ -99,17 +99,26 @@ def hang_up() -> None:
     One that was interrupted has half an answer on it, to be taken for the next one's; that of a thread that has ended
     would stay for ever.
     """
-    gateway = SparkContext._gateway  # noqa: SLF001
-    if gateway is None:
-        return
-    client = gateway._gateway_client  # noqa: SLF001
-    find = getattr(client, "get_thread_connection", None)  # not if PySpark was told that threads share connections
-    connection = None if find is None else find()
+    connection = connection_of_thread()
     if connection is not None:
         with contextlib.suppress(ValueError):
-            client.deque.remove(connection)
+            connection.java_client.deque.remove(connection)
         with contextlib.suppress(Exception):
             connection.close()
+
+
+def connection_of_thread() -> Any:
+    """This thread's own connection to Spark, if it has any: no other one uses it."""
+    gateway = SparkContext._gateway  # noqa: SLF001
+    client = None if gateway is None else gateway._gateway_client  # noqa: SLF001
+    find = getattr(client, "get_thread_connection", None)  # not if PySpark was told that threads share connections
+    return None if find is None else find()
+
+
+def process_id() -> int | None:
+    """The number of Spark's process, if this one has started it."""
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+    return None if process is None else int(process.pid)
 
 
 @contextlib.contextmanager

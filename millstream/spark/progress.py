@@ -18,7 +18,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from millstream.spark.abandoned import leave
 from millstream.spark.bucket_work import Work
+from millstream.spark.jvm import connection_of_thread
 
 ARRIVALS = "millstream.arrivals."
 STAGE = "millstream.stage."
@@ -53,7 +55,7 @@ class Counts:
     the inputs of each stage have come, `waiting_since` the clock when a stage began to wait for what it waits for, and
     `work` what each bucket of a stage has done. `newest` is the newest time stamp of each stream, and `leaps` by how
     much one has moved its time most in a batch after the first, and to where. `let_go` is done at
-    the end.
+    the end, and `caller` is the connection through which the query calls Python until then.
     """
 
     batches: int = 0
@@ -73,6 +75,7 @@ class Counts:
     work: dict[str, dict[int, Work]] = field(default_factory=dict)
     ended: threading.Event = field(default_factory=threading.Event)
     let_go: Callable[[], None] = field(default=lambda: None)
+    caller: Any = None
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -155,6 +158,12 @@ class Counts:
         elif self.waiting_since.get(stage, (None, 0.0))[0] != time_:
             self.waiting_since[stage] = (time_, time.monotonic())
 
+    def end(self) -> None:
+        """Let go of what the query held while it ran."""
+        self.let_go()
+        caller, self.caller = self.caller, None
+        leave(caller)
+
     def finish(self, recent: Sequence[Any], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""
         done = [p for p in recent if "addBatch" in p.durationMs]
@@ -184,8 +193,10 @@ class ProgressListener(StreamingQueryListener):
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Spark calls this when a query starts."""
-        if event.name in self._by_name:
-            self._by_run[str(event.runId)] = self._by_name[event.name]
+        counts = self._by_name.pop(event.name or "", None)
+        if counts is not None:
+            self._by_run[str(event.runId)] = counts
+            counts.caller = connection_of_thread()  # the query's own thread says this
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Spark calls this after each micro-batch."""
@@ -201,4 +212,4 @@ class ProgressListener(StreamingQueryListener):
         counts = self._by_run.pop(str(event.runId), None)
         if counts:
             counts.ended.set()
-            counts.let_go()
+            counts.end()

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.catalog.definitions import Sink, Stream
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.errors import RunError
+from millstream.spark.abandoned import close_later
 from millstream.spark.aliases import is_special, real
 from millstream.spark.arrow_batches import bounded_by_rows
 from millstream.spark.bounded_run import BoundedRun, Handle
@@ -72,6 +73,8 @@ def start(
     pause = timedelta(0) if told and batches is None else None if host.once else trigger
     with tasks_for(host), bounded_by_rows(host.spark, reduces):
         query = _begin(frame, target, place, counts, name, pause)
+    if host.place is not None:
+        close_later()
     if told:
         return query if batches is not None else BoundedRun(query, place.control)
     if not host.once:

@@ -14,6 +14,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
+from millstream.spark.abandoned import PORTS, ports_folder
 from millstream.spark.class_archive import java_options
 from millstream.spark.failures import SPARK_ERRORS
 from millstream.spark.jvm import apart, is_lost, launch, scratch
@@ -120,6 +121,8 @@ def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSessio
     # Executors must run the same Python as the driver, with the same packages.
     os.environ.setdefault("MILLSTREAM_PYTHON", sys.executable)
     local = master.startswith("local") and os.access(PYTHON_OF_WORKERS, os.X_OK)
+    if local:
+        os.environ[PORTS] = str(ports_folder())
     os.environ.setdefault("PYSPARK_PYTHON", str(PYTHON_OF_WORKERS) if local else sys.executable)
     try:
         launch(SparkConf().setAll(list(wanted.items())), log)

@@ -105,10 +105,21 @@ def to_spark() -> Any:
     return file
 
 
+def note_port() -> None:
+    """Write down the port that this process was called from: Spark has forgotten it now; see `abandoned.py`."""
+    folder, port = os.environ.get("MILLSTREAM_PORTS"), os.environ.get("PYTHON_WORKER_FACTORY_PORT")
+    if folder and port:
+        try:
+            os.close(os.open(f"{folder}/{port}", os.O_CREAT | os.O_WRONLY, 0o600))
+        except OSError:  # the run is over, or the disk is full: the port stays as long as Spark's process
+            return
+
+
 def answer(file: Any) -> None:
     """Tell Spark the variables, if the processor it asks about is a stage."""
     version = read_bytes(file)
     command = read_bytes(file)
+    note_port()
     found = unpacked(command)
     if found is None:
         hand_on(Again(b"".join(INT.pack(len(part)) + part for part in (version, command)), file), file)

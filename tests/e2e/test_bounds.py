@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
 from millstream.mill import Mill, connect
+from millstream.spark import abandoned
+from tests.leaks import held
 
 pytestmark = pytest.mark.spark
 
@@ -34,12 +37,13 @@ def test_a_checkpoint_keeps_its_last_batches(mill: Mill, tmp_path: Path) -> None
     assert files(checkpoint / "commits") <= 12
 
 
-def test_an_ended_query_leaves_no_thread_of_ours(live_mill: Mill, tmp_path: Path) -> None:
+def test_an_ended_query_leaves_nothing_open_here_or_in_sparks_process(live_mill: Mill, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("a,ts\n1,2024-01-01T00:00:00\n")
     live_mill.execute("CREATE STREAM s (a INT, ts TIMESTAMP) ORDER BY ts SOURCE 'csv:in';")
     live_mill.execute("CREATE STREAM i (a INT) SOURCE 'csv:in' OPTIONS (header = 'false');")
     ours = {"silence", "wall-clock", "tables", "bounded-run"}
+    before: Counter[str] | None = None
     for name, select in (
         ("p", "[RANGE 1 SECOND] AS n FROM i"),
         ("q", "[RANGE 1 SECOND, WA ts] AS n FROM s"),
@@ -52,6 +56,13 @@ def test_an_ended_query_leaves_no_thread_of_ours(live_mill: Mill, tmp_path: Path
         while time.monotonic() < deadline and any(t.name in ours for t in threading.enumerate()):
             time.sleep(0.05)
         assert not [t.name for t in threading.enumerate() if t.name in ours]
+        abandoned.close_abandoned()
+        before = held() if before is None else before
+    deadline = time.monotonic() + 10  # who was told to end may take a moment
+    while held() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not held() - before
+    assert not list(abandoned.ports_folder().iterdir())
 
 
 def test_another_spark_cannot_be_had(spark: SparkSession) -> None:

@@ -1,22 +1,32 @@
 """Stopped or killed at any moment, a run leaves nothing behind: no process, no folder, no traceback.
 
-MILLSTREAM_STARTS=50 starts that many, at random moments; MILLSTREAM_STARTS_SEED=1 draws others.
+MILLSTREAM_STARTS=50 starts and stops that many runs at random moments, and that many queries of one run, of which
+Spark's process must then hold nothing; MILLSTREAM_STARTS_SEED=1 draws others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+
+from millstream.errors import RunError
+from millstream.mill import Mill
+from millstream.spark import abandoned
+from millstream.spark.jvm import process_id, scratch
+from millstream.spark.leftovers import owner
+from tests.leaks import held
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
@@ -196,5 +206,67 @@ def random_moments(place: tuple[Path, Path]) -> None:
             assert folders(temporary) == [], told
 
 
+FAILS = "SELECT raise_error('boom') AS n FROM s"
+QUERIES = (
+    "SELECT count(*) [RANGE 1 SECOND, WA ts] AS n FROM s",
+    "SELECT a, sum(a) OVER (ORDER BY ts ROWS 3 PRECEDING) AS n FROM s",
+    "SELECT x.n FROM (SELECT count(*) [RANGE 1 SECOND, WA ts] AS n, window_end AS e FROM s) AS x WHERE x.n > 0",
+    "SELECT count(*) [RANGE 1 SECOND] AS n FROM r",
+    "SELECT a FROM s",
+    FAILS,
+)
+IDLE_SECONDS = 80.0
+"""After that Spark has ended processes of Python that are idle, and closed the state of queries that have ended."""
+
+
+def holds() -> dict[str, int]:
+    """What Spark's process and this one hold, when all that ends by itself has ended."""
+    abandoned.close_abandoned()
+    time.sleep(IDLE_SECONDS)
+    number = process_id()
+    assert number is not None
+    spark, this = psutil.Process(number), psutil.Process()
+    return {
+        **held(),
+        "files": spark.num_fds(),
+        "threads": spark.num_threads(),
+        "files here": this.num_fds(),
+        "threads here": threading.active_count(),
+        "processes": len(this.children(recursive=True)),
+        "folders": len(list(Path(tempfile.gettempdir()).glob(f"millstream-{owner()}-*"))),
+        "temporary files": len(list(scratch().rglob("*"))),
+        "MiB": spark.memory_info().rss >> 20,
+    }
+
+
+def random_queries(live_mill: Mill, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("a,ts\n1,2024-01-01T00:00:00\n2,2024-01-01T00:00:09\n")
+    live_mill.execute(
+        "CREATE STREAM s (a INT, ts TIMESTAMP) ORDER BY ts SOURCE 'csv:in'; CREATE STREAM r (n BIGINT) SOURCE 'rate:9';"
+    )
+    before: dict[str, int] = {}
+    for number in range(STARTED):
+        chance = random.Random(BEGIN * 1000 + number)
+        select = QUERIES[number % len(QUERIES)]
+        live_mill.execute(f"CREATE QUERY q{number} AS {select};")
+        if chance.choice([True, False]) or select == FAILS:
+            with contextlib.suppress(RunError):
+                live_mill.query(f"q{number}").process_available()
+        else:
+            time.sleep(chance.uniform(0, 1.5))
+        live_mill.execute(f"DROP QUERY q{number};")
+        if number == 2 * len(QUERIES) - 1:
+            before = holds()
+    after = holds()
+    sys.stderr.write(f"{before}\n{after}\n")
+    grown = {name: count - before[name] for name, count in after.items() if name != "MiB" and count > before[name]}
+    # Spark's own pools of threads are as large as they ever had to be, each thread with up to three files.
+    assert grown.pop("threads", 0) <= 5
+    assert grown.pop("files", 0) <= 15
+    assert not grown
+
+
 if STARTED:
     test_random_moments = pytest.mark.timeout(0)(random_moments)
+    test_random_queries = pytest.mark.timeout(0)(random_queries)
