@@ -41,14 +41,18 @@ REJECTED_SCHEMA = Schema([Column(n, sql_type("string")) for n in ("raw", "reason
 """The side output `s.REJECTED`: the row's text, why it did not parse, and the file or producer it came from."""
 
 
+SIDES = ("REJECTED", "LATE")
+"""The side outputs of streams; no stream or table may have a name that ends like one, as "s.LATE"."""
+
+
 def side_output(source: str) -> tuple[str, str]:
     """The name of a relation, and which side output of it is meant, if any; names may hold dots.
 
-    >>> side_output("s.REJECTED"), side_output("a.b"), side_output("a.b.LATE")
-    (('s', 'REJECTED'), ('a.b', ''), ('a.b', 'LATE'))
+    >>> side_output("s.REJECTED"), side_output("a.b"), side_output("a.b.LATE"), side_output("LATE")
+    (('s', 'REJECTED'), ('a.b', ''), ('a.b', 'LATE'), ('LATE', ''))
     """
-    name, _, side = source.rpartition(".")
-    return (name, side) if side in {"REJECTED", "LATE"} else (source, "")
+    name, dot, side = source.rpartition(".")
+    return (name, side) if dot and side in SIDES else (source, "")
 
 
 @dataclass(frozen=True)

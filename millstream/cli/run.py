@@ -142,6 +142,7 @@ class _Run:
                 if any(isinstance(b, Rows | Start | Store) for b in bound):
                     context = self._mill.spark.sparkContext
                     context.setJobGroup(JOBS, "a statement of a script", interruptOnCancel=True)
+                self._mill.try_out(bound, text)
                 self._spark_is_there = True
                 self._done = self._carry_out(text)
         except SPARK_ERRORS as problem:

@@ -239,6 +239,7 @@ class Shell:
         bound = self.mill.ready(text)
         if any(isinstance(b, Rows | Start | Store) for b in bound):
             self._need_spark()
+        self.mill.try_out(bound, text)
         for statement, answer in zip(bound, self.mill.answers(text, base), strict=True):
             if isinstance(statement, Rows) and answer.query is not None:
                 self._follow(answer.query)

@@ -9,6 +9,7 @@ from functools import partial, singledispatch
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
     REJECTED_SCHEMA,
+    SIDES,
     Definition,
     DerivedStream,
     PythonAggregate,
@@ -194,6 +195,7 @@ def _create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
             clause="CREATE TABLE",
             hint=f"use CREATE STREAM {statement.name} AS SELECT ..., or put the rows into a sink",
         )
+    _check_side(statement, statement.name)
     taken = catalog.relation(statement.name.text)
     if taken and not statement.if_not_exists:
         raise _taken(taken, statement, statement.name)
@@ -322,9 +324,11 @@ def _show(statement: Show, catalog: Catalog) -> Bound:
 
 @_bind.register
 def _describe(statement: Describe, catalog: Catalog) -> Bound:
-    name, _, side = statement.name.text.partition(".")
-    found = catalog.relation(name) or catalog.query(name) or catalog.sink(name) or catalog.aggregate(name)
-    found = found or catalog.aggregate(name, window=True)
+    name, side = statement.name.text, ""
+    found = _named(name, catalog)
+    if found is None:
+        name, _, side = name.rpartition(".")
+        found = _named(name, catalog)
     if found is not None and not side:
         schema = found.select.schema if isinstance(found, Query) else getattr(found, "schema", Schema())
         schema = found.parameters if isinstance(found, UserAggregate | PythonAggregate) else schema
@@ -339,8 +343,14 @@ def _describe(statement: Describe, catalog: Catalog) -> Bound:
         statement.text,
         statement.name.span,
         clause="DESCRIBE",
-        hint=suggest(name, known),
+        hint=suggest(statement.name.text, known),
     )
+
+
+def _named(name: str, catalog: Catalog) -> Definition | None:
+    """Whatever has a name, relations first."""
+    found = catalog.relation(name) or catalog.query(name) or catalog.sink(name) or catalog.aggregate(name)
+    return found or catalog.aggregate(name, window=True)
 
 
 @_bind.register
@@ -416,10 +426,25 @@ def _check_unbounded(select: Select, statement: Statement, name: Name, clause: s
 
 
 def _define(definition: Definition, statement: Statement, name: Name, catalog: Catalog, if_not_exists: bool) -> Define:
+    if isinstance(definition, Stream | DerivedStream | Table):
+        _check_side(statement, name)
     taken = catalog.find(definition)
     if taken is not None and not if_not_exists:
         raise _taken(taken, statement, name)
     return Define(definition, known=taken is not None)
+
+
+def _check_side(statement: Statement, name: Name) -> None:
+    """Refuse a name that a side output has."""
+    stream, dot, side = name.text.rpartition(".")
+    if dot and side.upper() in SIDES:
+        raise NameTaken(
+            f"'{name}' is the name of a side output: it would be that of a stream named {stream or 's'}",
+            statement.text,
+            name.span,
+            clause="CREATE",
+            hint=f"choose a name that does not end in .{side}",
+        )
 
 
 def _taken(taken: Definition, statement: Statement, name: Name) -> NameTaken:

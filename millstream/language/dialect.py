@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.language.castable import COLUMN_TYPES
 from millstream.language.every_argument import check_arguments
 from millstream.language.every_word import check_brackets, check_words
 from millstream.language.nodes import EslWindow
@@ -154,12 +155,6 @@ class Esl(SparkFaithful):
 # sqlglot offers no public way to parse a part of a statement from tokens that know their place in a longer text.
 # ruff: noqa: SLF001
 
-_COLUMN_TYPES = {
-    *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT, exp.DType.DOUBLE),
-    *(exp.DType.DECIMAL, exp.DType.TEXT, exp.DType.CHAR, exp.DType.VARCHAR, exp.DType.BOOLEAN, exp.DType.BINARY),
-    *(exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ),
-    *(exp.DType.DATETIME, exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT),
-}
 _AFTER_WINDOW_WORD = {TokenType.NUMBER, TokenType.ALL, TokenType.VAR, TokenType.INTERVAL, TokenType.STRING}
 _IN_EMIT = {TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL, TokenType.VAR, TokenType.ROWS, TokenType.ROW}
 _OPENING = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
@@ -201,7 +196,7 @@ def parse_type(tokens: list[Token], text: str) -> exp.DataType:
 
 
 def _is_column_type(type_: exp.DataType) -> bool:
-    return type_.this in _COLUMN_TYPES and all(
+    return type_.this in COLUMN_TYPES and all(
         _is_column_type(t) for t in type_.find_all(exp.DataType) if t is not type_
     )
 

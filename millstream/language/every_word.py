@@ -41,6 +41,7 @@ SAID_OTHERWISE: Mapping[str, tuple[str, ...]] = {
     "NOTNULL": ("NULL",),
     "UNKNOWN": ("NULL",),
     "SYMMETRIC": ("OR",),
+    "SOME": ("ANY",),
     "RLIKE": ("REGEXP",),
     "REGEXP": ("RLIKE",),
     "CHARACTER": ("STRING",),
@@ -66,6 +67,7 @@ def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None
     """Refuse a text of which a word is missing in its tree; `again` are the words of the tree written out."""
     written = Counter(word for token in [*again, *_beyond_spark(tree)] for word in _words(token))
     _check_needed(tokens, written)
+    _check_names(tokens)
     for place, token in enumerate(tokens):
         before = [t.text.upper() for t in tokens[max(place - 2, 0) : place]]
         if before[:1] and before[0] in TEXTS and token.token_type is TokenType.NUMBER:
@@ -92,6 +94,21 @@ def check_brackets(tokens: list[Token]) -> None:
     if opened:
         at = (opened[-1].start, opened[-1].end + 1)
         raise NotUnderstood("this bracket is never closed", at, hint="add the missing ')'")
+
+
+def _check_names(tokens: list[Token]) -> None:
+    """Refuse an AS behind which there is no name: sqlglot passes over it."""
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.token_type is TokenType.ALIAS and (after is None or after.token_type in _NO_NAMES):
+            at = (token.start, token.end + 1)
+            raise NotUnderstood("a name is missing after AS", at, hint="write it, or leave AS out")
+
+
+_NO_NAMES = {
+    *(TokenType.COMMA, TokenType.R_PAREN, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.ALIAS, TokenType.FROM),
+    *(TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.UNION),
+    *(TokenType.JOIN, TokenType.ON, TokenType.USING, TokenType.OVER, TokenType.SEMICOLON),
+}
 
 
 def _check_needed(tokens: list[Token], written: Counter[str]) -> None:

@@ -12,6 +12,7 @@ from millstream.language import functions
 from millstream.language.nodes import EslWindow
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
+from millstream.language.statements import Span
 from millstream.language.type_checks import Mistake, check, check_condition
 from millstream.language.types import infer
 
@@ -44,8 +45,14 @@ def bind_predicate(node: exp.Expression, scope: Scope, text: str, clause: str) -
 
 def _raise_first(mistakes: list[Mistake], node: exp.Expression, text: str, clause: str) -> None:
     for mistake in mistakes:
-        span = span_of(mistake.node) or span_of(node)
+        span = span_of(mistake.node) or span_of(node) or _clause(text, clause)
         raise TypeMismatch(mistake.message, text, span, clause=clause, hint=mistake.hint)
+
+
+def _clause(text: str, clause: str) -> Span | None:
+    """Where a clause begins: NULL and types do not remember their place."""
+    at = text.upper().find(clause)
+    return (at, at + len(clause)) if clause and at >= 0 else None
 
 
 def _resolve(node: exp.Expression, scope: Scope, text: str, clause: str, aliases: Aliases) -> exp.Expression:

@@ -26,6 +26,7 @@ class Kind(Enum):
 _JAVA = "it runs any Java method"
 _FILES = "it can read files outside the query"
 _PACKAGE = "it reads schemas from files, and needs a package that is not part of Spark"
+_TIME = "its type TIME is switched off in Spark; keep times of day in TIMESTAMP or STRING"
 _WINDOWS = "it groups rows by Spark's own event time; use the windows of ESL"
 
 FORBIDDEN: dict[str, str] = {
@@ -46,6 +47,14 @@ FORBIDDEN: dict[str, str] = {
     "input_file_block_length": "it tells how files of the storage lie",
     "measure": "it reads a metric view of Spark's catalog",
     "collate": "texts are compared by their bytes everywhere; compare lower(x) with lower(y)",
+    **dict.fromkeys(
+        [
+            *("current_time", "localtime", "make_time", "time", "time_diff", "time_from_micros", "time_from_millis"),
+            *("time_from_seconds", "time_to_micros", "time_to_millis", "time_to_seconds", "time_trunc", "to_time"),
+            "try_to_time",
+        ],
+        _TIME,
+    ),
     "window": _WINDOWS,
     "session_window": _WINDOWS,
     "window_time": _WINDOWS,

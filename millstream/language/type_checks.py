@@ -10,9 +10,12 @@ from sqlglot import exp
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
 from millstream.language import coercion as c
 from millstream.language import functions
+from millstream.language.castable import type_mistake
 from millstream.language.formats import format_mistake, word_mistake
+from millstream.language.like_escapes import escape_mistakes
 from millstream.language.literals import SPECIAL_TIMES, stands_for
 from millstream.language.types import infer
+from millstream.language.whole_arguments import whole_mistakes
 from millstream.language.written import told
 
 
@@ -43,6 +46,7 @@ _BITWISE = (
     exp.BitwiseRightShift,
 )
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
+_LIKES = frozenset(["like", "ilike"])
 _WRITTEN = {
     "number": "numbers are written without quotes",
     "truth": "write TRUE or FALSE",
@@ -172,8 +176,9 @@ def _mistakes(node: exp.Expr) -> Iterator[Mistake]:
         yield from _sign(node)
     elif isinstance(node, exp.Case):
         yield from _case(node)
-    elif type(node) is exp.Cast:
-        yield from _written_time(node)
+    elif isinstance(node, exp.Cast):
+        yield from _target(node)
+        yield from _written_time(node) if type(node) is exp.Cast else ()
     else:
         yield from _format(node)
         yield from _call(node)
@@ -188,6 +193,11 @@ def _format(node: exp.Expr) -> Iterator[Mistake]:
         arguments = [node.this, node.expression]
     if name is not None and (word := word_mistake(name, arguments)) is not None:
         yield Mistake(*word)
+    if name is not None:
+        yield from (Mistake(*whole) for whole in whole_mistakes(name, list(node.iter_expressions())))
+    if name in _LIKES and len(arguments) in {2, 3}:
+        escape = arguments[2] if len(arguments) == 3 else None
+        yield from (Mistake(*wrong) for wrong in escape_mistakes(name, escape, [arguments[1]]))
 
 
 def _must_be_true_or_false(node: exp.Expr, where: str) -> Iterator[Mistake]:
@@ -294,11 +304,22 @@ def _bridge(left: exp.Expr, right: exp.Expr) -> str:
 
 def _pattern(node: exp.Expr) -> Iterator[Mistake]:
     word = "RLIKE" if isinstance(node, exp.RegexpLike) else type(node).__name__.upper()
-    for side in (node.this, node.expression):
+    patterns = [node.expression]
+    if isinstance(node.expression, exp.Any | exp.All):  # LIKE ANY ('a%', 'b%')
+        inner = node.expression.this
+        patterns = inner.expressions if isinstance(inner, exp.Tuple) else [inner.unnest()]
+        if not patterns:
+            yield Mistake(node, f"{word} has no pattern", f"as in {word} ANY ('a%', 'b%')")
+        if isinstance(node.parent, exp.Escape):
+            yield Mistake(node.parent, f"{word} of several patterns takes no ESCAPE", "the backslash escapes in them")
+    for side in (node.this, *patterns):
         type_ = _type(side)
         if not _free(type_) and not c.is_string(type_) and _kind(type_) != "other":
             yield Mistake(node, f"{word} needs a STRING, and {_sql(side)} is {type_name(type_)}", _cast(side, "STRING"))
             return
+    if not isinstance(node, exp.RegexpLike):
+        escape = node.parent.expression if isinstance(node.parent, exp.Escape) else None
+        yield from (Mistake(*wrong) for wrong in escape_mistakes(word, escape, patterns))
 
 
 def _bitwise(node: exp.Expr) -> Iterator[Mistake]:
@@ -340,10 +361,23 @@ def _one_type(values: list[exp.Expr], where: str, *, texts: bool = True) -> Iter
             return
 
 
+def _target(node: exp.Cast) -> Iterator[Mistake]:
+    """What a cast makes: a type that there is."""
+    for type_ in node.to.find_all(exp.DataType):
+        if (wrong := type_mistake(type_)) is not None:
+            yield Mistake(node, *wrong)
+            return
+
+
 def _written_time(node: exp.Cast) -> Iterator[Mistake]:
     """DATE '...' and TIMESTAMP '...', which Spark refuses too when the text is wrong."""
     text = _text(node.this)
-    if text is None or text.strip().lower() in SPECIAL_TIMES or stands_for(text, c.spelt(node.to)):
+    if (
+        type(node) is not exp.Cast
+        or text is None
+        or text.strip().lower() in SPECIAL_TIMES
+        or stands_for(text, c.spelt(node.to))
+    ):
         return
     yield Mistake(node, f"'{text}' is no {type_name(node.to)}", _WRITTEN["time"])
 

@@ -48,6 +48,7 @@ from millstream.language.bind import (
 from millstream.language.declare_aggregate import adopt
 from millstream.language.parser import statements
 from millstream.language.trial import pretend
+from millstream.language.trial_calls import below
 from millstream.mill import describe
 from millstream.mill.answers import Answer
 from millstream.mill.home import Home
@@ -79,6 +80,7 @@ from millstream.spark.sinks.text import readable
 from millstream.spark.tcp_limits import limits_of
 from millstream.spark.tcp_listener import TcpListener
 from millstream.spark.ticker import pace_of
+from millstream.spark.try_calls import try_all
 
 Display = Callable[[str, pa.Table], None]
 """Shows the rows that a query sends to the terminal."""
@@ -138,7 +140,7 @@ class Mill:
 
     def execute(self, text: str) -> list[Answer]:
         """Carry out every statement of a text, in order. Nothing is done if one of them is wrong."""
-        self.ready(text)
+        self.try_out(self.ready(text), text)
         return list(self.answers(text))
 
     def answers(self, text: str, base: Path | str | None = None) -> Iterator[Answer]:
@@ -177,6 +179,18 @@ class Mill:
             if isinstance(bound, Define) and bound.load is not None and not bound.known:
                 bound.load()
         return checked
+
+    def try_out(self, checked: Sequence[Bound], text: str) -> None:
+        """Let Spark judge what only it can in statements that are to be carried out next, as regular expressions.
+
+        A stream that is defined before there is a Spark is judged with the first query over it.
+        """
+        selects = [select for bound in checked if (select := _carried_out(bound)) is not None]
+        if self._spark is None and not selects:
+            return
+        judged = [(bound, text) for bound in checked if not isinstance(bound, Plan)]
+        with told_in_a_sentence():
+            try_all(self.spark, [*((stream, "") for stream in below(selects, self.catalog)), *judged])
 
     def query(self, name: str) -> RunningQuery:
         """The running query of that name."""
@@ -294,7 +308,7 @@ class Mill:
     def _rows(self, bound: Rows) -> Answer:
         if bound.select.bounded:
             try:
-                table = self._frame(bound.select).toArrow()
+                table = readable(self._frame(bound.select)).toArrow()
             except SPARK_ERRORS as problem:
                 raise RunError(explain_failure(problem)) from problem
             return Answer(f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}", table=table)
@@ -466,6 +480,14 @@ class Mill:
 
 connect = Mill
 """Open a mill: `with millstream.connect(...) as mill`."""
+
+
+def _carried_out(bound: Bound) -> Select | None:
+    """The SELECT that a statement runs, if it does."""
+    match bound:
+        case Rows(select=select) | Store(select=select) | Start(query=Query(select=select)):
+            return select
+    return None
 
 
 def _anchored(definition: Definition, base: Path) -> Definition:

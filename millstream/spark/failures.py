@@ -114,13 +114,18 @@ def _cause(text: str) -> str:
 
 
 def _worded(kind: str, said: str) -> str:
-    """What was said, and of what, where that alone says nothing.
+    r"""What was said, and of what, where that alone says nothing.
 
+    >>> _worded("java.util.regex.PatternSyntaxException", "Unclosed group near index 2\nb(")
+    "'b(' is no regular expression: Unclosed group near index 2"
     >>> _worded("java.nio.file.AccessDeniedException", "/a/b"), _worded("KeyError", "'k'"), _worded("ValueError", "no")
     ('/a/b: access denied', "there is no key 'k'", 'no')
     """
     if kind == "KeyError":
         return f"there is no key {said}"
+    if kind == "java.util.regex.PatternSyntaxException":
+        what, pattern, *_ = [*said.splitlines(), ""]
+        return f"'{pattern}' is no regular expression: {what}"
     if not kind.startswith("java.nio.file.") or " " in said:
         return said
     words = re.findall("[A-Z][a-z]+", kind.rpartition(".")[2].removesuffix("Exception"))

@@ -6,7 +6,7 @@ import random
 from decimal import Decimal
 
 import pyarrow as pa
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlglot import parse_one
 
@@ -14,6 +14,7 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import sql_type
 from millstream.language.dialect import Esl
 from millstream.language.type_checks import check_condition
+from tests.drawing import drawn
 
 TYPES = {
     name: sql_type(type_)
@@ -227,22 +228,15 @@ WRITTEN = [
 
 
 def conditions(count):
-    """Conditions that the binder lets pass: ours, and about so many others."""
+    """Conditions that the binder lets pass: ours, and about so many others in a thorough run."""
     found = {text: bound(text) for text in WRITTEN}
 
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(drawn(count), derandomize=True, database=None, phases=[Phase.generate])
     @given(condition)
-    def collect(drawn):
-        tree = bound(drawn)
+    def collect(text):
+        tree = bound(text)
         if tree is not None:
-            found[drawn] = tree
+            found[text] = tree
 
     collect()
     return found
