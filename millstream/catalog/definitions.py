@@ -34,6 +34,13 @@ class TimeStamp(Enum):
     LATENT = "latent"  # made only by an operator that needs time
 
 
+class OnBadFile(Enum):
+    """What becomes of a file that cannot be read as its stream was declared."""
+
+    STOP = "stop"  # the query stops, and goes on once the file is whole
+    REJECT = "reject"  # the file goes to REJECTED as a whole, and the query lives
+
+
 INTERNAL_COLUMN = "current_time"
 """The reserved column name that asks for an internal time stamp."""
 
@@ -263,6 +270,7 @@ class Stream:
     idle_after: timedelta | None = None
     keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None
+    on_bad_file: OnBadFile = OnBadFile.STOP
     options: Options = field(default_factory=dict)
     computed: tuple[Item, ...] = ()
 

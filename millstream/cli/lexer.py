@@ -25,8 +25,8 @@ STATEMENT_WORDS = (
 """What a statement can begin with."""
 
 STREAM_WORDS = (
-    "AFTER", "AHEAD", "IDLE", "KEEP", "OPTIONS", "PUNCTUATED", "QUERY", "SINK", "SLACK", "SOURCE", "STREAM", "TABLE",
-    "TO",
+    "AFTER", "AHEAD", "BAD", "FILE", "IDLE", "KEEP", "OPTIONS", "PUNCTUATED", "QUERY", "REJECT", "SINK", "SLACK",
+    "SOURCE", "STOP", "STREAM", "TABLE", "TO",
 )  # fmt: skip
 """The words of the definitions of streams, tables and sinks."""
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from millstream.catalog.address import SINK_KINDS, SOURCE_KINDS, Address
-from millstream.catalog.definitions import INTERNAL_COLUMN, Item, Options, Sink, Stream, Table, TimeStamp
+from millstream.catalog.address import FILE_KINDS, SINK_KINDS, SOURCE_KINDS, Address
+from millstream.catalog.arrow import to_arrow
+from millstream.catalog.definitions import INTERNAL_COLUMN, Item, OnBadFile, Options, Sink, Stream, Table, TimeStamp
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, Option, read_options
 from millstream.catalog.schema import Schema, type_name
-from millstream.errors import EslSyntaxError, SettingError, TypeMismatch, UnknownName, suggest
+from millstream.errors import EslSyntaxError, NotYet, SettingError, TypeMismatch, UnknownName, suggest
 from millstream.language.expressions import bind_expression, bind_predicate
 from millstream.language.scope import Scope
 from millstream.language.spans import span_of
@@ -37,6 +38,8 @@ def bind_stream(statement: CreateStream) -> Stream:
             clause="OPTIONS",
             hint="options belong to a source: SOURCE 'csv:data/*.csv' OPTIONS (...)",
         )
+    if statement.on_bad_file is not None:
+        _check_files(statement, source, statement.on_bad_file)
     time, time_stamp = _time_stamp(statement)
     if statement.slack and time is None:
         raise EslSyntaxError(
@@ -69,9 +72,33 @@ def bind_stream(statement: CreateStream) -> Stream:
         idle_after=statement.idle_after,
         keep=statement.keep,
         punctuated_by=punctuated_by,
+        on_bad_file=statement.on_bad_file or OnBadFile.STOP,
         options=statement.options,
         computed=_computed(statement),
     )
+
+
+def _check_files(statement: CreateStream, source: Address | None, choice: OnBadFile) -> None:
+    """ON BAD FILE needs files, and whoever rejects some must be able to read them: Spark cannot pass over one."""
+    if source is None or source.kind not in FILE_KINDS:
+        raise EslSyntaxError(
+            "ON BAD FILE is about files, and this stream reads none",
+            statement.text,
+            (statement.source or statement.name).span,
+            clause="ON BAD FILE",
+            hint="leave it out: rows that do not parse go to REJECTED, whatever the source",
+        )
+    if choice is not OnBadFile.REJECT or source.kind != "parquet":
+        return
+    for column in statement.schema:
+        if column.name not in statement.computed and to_arrow(column.type) is None:
+            raise NotYet(
+                f"'{column.name}' is {type_name(column.type)}: only Spark reads that, and it cannot pass over files",
+                statement.text,
+                statement.name.span,
+                clause="ON BAD FILE",
+                hint="leave the column out, or say ON BAD FILE STOP",
+            )
 
 
 def _computed(statement: CreateStream) -> tuple[Item, ...]:

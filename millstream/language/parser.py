@@ -8,6 +8,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.ahead import Ahead
+from millstream.catalog.definitions import OnBadFile
 from millstream.errors import EslSyntaxError, NotYet, suggest
 from millstream.language import dialect
 from millstream.language.cursor import Cursor, tokens_span
@@ -178,11 +179,13 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
     if cursor.take("PUNCTUATED", "BY"):
         tokens = cursor.bracketed("a predicate")
         return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
+    if cursor.take("ON", "BAD", "FILE"):
+        return "on_bad_file", _on_bad_file(cursor)
     if cursor.take("SOURCE"):
         return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
     if cursor.take("OPTIONS"):
         return "options", read_options(cursor)
-    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "OPTIONS")
+    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
     token = cursor.current
     cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
 
@@ -195,6 +198,13 @@ def _ahead(cursor: Cursor) -> Ahead:
     if not waits:
         cursor.take("REJECT")
     return Ahead(length, waits)
+
+
+def _on_bad_file(cursor: Cursor) -> OnBadFile:
+    for choice in OnBadFile:
+        if cursor.take(choice.name):
+            return choice
+    cursor.fail("expected REJECT or STOP", hint="ON BAD FILE REJECT, where files go to REJECTED, or ON BAD FILE STOP")
 
 
 def _create_table(cursor: Cursor) -> Statement:

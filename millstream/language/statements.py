@@ -8,7 +8,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from millstream.catalog.ahead import Ahead
-from millstream.catalog.definitions import Options
+from millstream.catalog.definitions import OnBadFile, Options
 from millstream.catalog.schema import Schema
 
 Span = tuple[int, int]
@@ -48,7 +48,10 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateStream(Statement):
-    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [AHEAD j] [IDLE AFTER i] ... [PUNCTUATED BY (p)] [SOURCE a]."""
+    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [AHEAD j] [IDLE AFTER i] ... [PUNCTUATED BY (p)] [SOURCE a].
+
+    ON BAD FILE is for sources of files.
+    """
 
     name: Name
     schema: Schema
@@ -59,6 +62,7 @@ class CreateStream(Statement):
     idle_after: timedelta | None = None
     keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None
+    on_bad_file: OnBadFile | None = None
     source: Place | None = None
     options: Options = field(default_factory=dict)
     if_not_exists: bool = False

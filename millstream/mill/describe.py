@@ -11,6 +11,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
     Definition,
     DerivedStream,
+    OnBadFile,
     PythonAggregate,
     Query,
     Sink,
@@ -49,6 +50,8 @@ def headline(title: str, definition: Definition) -> str:
             ):
                 if value:
                     details.append(f"{word} {value if isinstance(value, Ahead) else spoken(value)}")
+            if definition.on_bad_file is OnBadFile.REJECT:
+                details.append("bad files rejected")
             return f"stream {title}, {', '.join(details)}"
         case DerivedStream():
             return f"stream {title}, derived from {', '.join(definition.select.reads)}" + (

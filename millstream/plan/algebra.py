@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import AggregateCall, Framed, Item, Stream, Table, Windowed
+from millstream.catalog.definitions import AggregateCall, Framed, Item, OnBadFile, Stream, Table, Windowed
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
 from millstream.language.written import written
@@ -313,4 +313,5 @@ def _time(stream: Stream) -> str:
     if stream.time:
         words += f" {stream.time}"
     words += f", slack {spoken(stream.slack)}" if stream.slack else ""
-    return words + (f", ahead {stream.ahead}" if stream.ahead else "")
+    words += f", ahead {stream.ahead}" if stream.ahead else ""
+    return words + (", bad files rejected" if stream.on_bad_file is OnBadFile.REJECT else "")

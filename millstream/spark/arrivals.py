@@ -18,11 +18,13 @@ from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Str
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.spark import mark_rows
+from millstream.spark.bad_files import BAD
 from millstream.spark.expressions import spark_text
 from millstream.spark.marks import HIDDEN
 from millstream.spark.names import quoted
 from millstream.spark.rejection import explain_rejections
 from millstream.spark.sinks.text import NESTED_TIME
+from millstream.spark.text_files import HEADER
 
 AGAIN = "millstream.again."
 """The metrics of a stream that a query reads once more: Spark wants a name for them, and nobody asks for it."""
@@ -44,6 +46,7 @@ class Arrivals:
     `fields` are the columns as they stand in the text, also those that the stream does not declare.
     `header` are the names that the first line of each file holds, where that line is among the rows.
     `filed`: the frame says of each row which file it is from, for the order of arrival.
+    `judged`: bad files are rows of the frame, with the reason in BAD. `headed`: rows come with the HEADER above them.
     `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
     a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
     """
@@ -55,6 +58,8 @@ class Arrivals:
     delimiter: str = ","
     header: tuple[str, ...] = ()
     filed: bool = False
+    judged: bool = False
+    headed: bool = False
 
 
 def ddl(schema: Schema) -> str:
@@ -117,14 +122,16 @@ def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> 
     text = F.col(TEXT) if lines else F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})
     missing = [_missing(c.name) for c in stream.arriving if not c.nullable]
     known = F.coalesce(F.lit(None).cast("string"), *missing, *([] if out is None else [out]))
+    file = F.col(BAD) if arrivals.judged else F.lit(None).cast("string")
     either = reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)
     # Which line comes first is known only where the lines are looked at one after the other.
     begins = F.col(START) == 0 if arrivals.header else F.lit(False)
     frame = arrivals.frame.filter(either | begins).select(
-        F.coalesce(F.col(RAW), text).cast("binary").alias("raw"),
+        F.when(file.isNull(), F.coalesce(F.col(RAW), text)).cast("binary").alias("raw"),
         (F.col(LENGTH) if lines else F.lit(0)).alias("length"),
-        F.when(F.col(RAW).isNull(), known).alias("known"),
+        F.coalesce(file, F.when(F.col(RAW).isNull(), known)).alias("known"),
         arrivals.origin.alias("origin"),
+        (F.col(HEADER) if arrivals.headed else F.lit(None).cast("string")).alias("header"),
         either.alias("wrong"),
         begins.alias("begins"),
     )
@@ -174,6 +181,8 @@ def _out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
 
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
     conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving if not c.nullable]
+    if arrivals.judged:
+        conditions.append(F.col(BAD).isNotNull())
     if arrivals.text_format is not None:
         conditions.append(F.col(RAW).isNotNull())
     return reduce(lambda a, b: a | b, conditions) if conditions else None

@@ -40,6 +40,28 @@ def still_open(line: str, delimiter: str, within: bool = False) -> bool:
         at += len(delimiter)
 
 
+def fields_of(line: str, delimiter: str) -> list[str] | None:
+    """The fields of a line as they stand there, with their quotes; None if one of these is not closed.
+
+    >>> fields_of('1,"a,b""c",5" x,', ","), fields_of('1,"a', ",")
+    (['1', '"a,b""c"', '5" x', ''], None)
+    """
+    fields: list[str] = []
+    at = 0
+    while True:
+        begin = at
+        if line.startswith('"', at):
+            rest = _QUOTED_REST.match(line, at + 1)
+            if rest is None:
+                return None
+            at = rest.end()
+        at = line.find(delimiter, at)
+        if at < 0:
+            return [*fields, line[begin:]]
+        fields.append(line[begin:at])
+        at += len(delimiter)
+
+
 def records_of(header: str | None, delimiter: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function for mapInArrow from whole files (value, origin, FILE) to records; `first` is 1 for one in each file.
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
-from millstream.catalog.arrow import to_arrow, to_sql
-from millstream.catalog.definitions import Stream, TimeStamp
+from millstream.catalog.arrow import arrow_schema, to_arrow, to_sql
+from millstream.catalog.definitions import OnBadFile, Stream, TimeStamp
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import SqlType
 from millstream.language.functions import makes_rows
@@ -30,6 +30,7 @@ from millstream.plan.several import TableJoin
 from millstream.plan.trace import steps as steps_of
 from millstream.plan.trace import trace
 from millstream.spark.direct_read import (
+    BAD_FILES,
     COUNTED_SCHEMA,
     FILES,
     PATH,
@@ -59,12 +60,13 @@ _KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 @dataclass(frozen=True)
 class Direct:
-    """A stream that is read directly, and how."""
+    """A stream that is read directly, and how; its bad files are counted where a query reads it first."""
 
     stream: Stream
     reading: Reading
     tables: tuple[DataFrame, ...]
     types: Mapping[str, pa.DataType]
+    counts_bad: bool = False
 
     def schema(self, names: Iterable[str]) -> pa.Schema:
         """The types of columns that are read."""
@@ -87,7 +89,7 @@ def direct(part: Node, time: str | None, columns: Mapping[str, exp.Expression], 
         way = _Way(host)
         known = way.to(part, _read(columns.values()) | {str(time).lower()})
         stamp = exp.Anonymous(this="unix_micros", expressions=[exp.column(str(time))])
-        return way.end(known, {**columns, TIME: stamp}, stream)
+        return way.end(known, {**columns, TIME: stamp}, source[0])
     except (_Indirect, ValueError):
         return None
 
@@ -106,7 +108,9 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
         # An outer join: without a row of it there would be no files.
         files = files.join(F.broadcast(packed), F.lit(True), "left_outer").withColumnRenamed(TABLE, f"{TABLE}{place}")
     packets = files.mapInArrow(direct_ingress(inlet, found.reading), COUNTED_SCHEMA)
-    counted = packets.observe(f"{READ}{number}.{inlet.feed}", F.sum(ROWS).alias(ROWS), F.sum(FILES).alias(FILES))
+    counts = [ROWS, FILES, *([BAD_FILES] if found.counts_bad else [])]
+    name = f"{READ}{number}.{inlet.feed}.{stream.name}"
+    counted = packets.observe(name, *(F.sum(count).alias(count) for count in counts))
     return counted.select("bucket", "payload")
 
 
@@ -186,14 +190,17 @@ class _Way:
                 return self._scanned(stream, wanted)
         raise _Indirect
 
-    def end(self, known: _Known, columns: Mapping[str, exp.Expression], stream: Stream) -> Direct:
+    def end(self, known: _Known, columns: Mapping[str, exp.Expression], scan: Scan) -> Direct:
         """The whole of it, which ends with the columns that the stage wants."""
         computed = tuple((name, *known.value(e)) for name, e in columns.items())
         self.steps.append(Compute(computed))
-        time = stream.time
-        assert time is not None  # noqa: S101  (there are time stamps)
-        reading = Reading(self.schema, time, tuple(self.steps), tuple(self.table_schemas))
-        return Direct(stream, reading, tuple(self.tables), {name: type_ for name, _, type_ in computed})
+        stream = scan.stream
+        assert stream.time is not None  # noqa: S101  (there are time stamps)
+        judged = stream.on_bad_file is OnBadFile.REJECT
+        declared = arrow_schema(stream.arriving) if judged else None
+        reading = Reading(self.schema, stream.time, tuple(self.steps), tuple(self.table_schemas), declared)
+        types = {name: type_ for name, _, type_ in computed}
+        return Direct(stream, reading, tuple(self.tables), types, judged and not scan.again)
 
     def _scanned(self, stream: Stream, wanted: frozenset[str]) -> _Known:
         computed = [i for i in stream.computed if i.name.lower() in wanted]

@@ -13,6 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from millstream.errors import MillstreamError, RunError
+from millstream.spark.bad_files import WAY_OUT
 from millstream.spark.jvm import is_lost, last_word, talking
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
@@ -81,7 +82,10 @@ def explain_failure(problem: BaseException) -> str:
         # Lines of CSV are read as bytes, see sources/csv.py.
         names = [_as_utf8(name) for name in re.findall(r"^\s*(?:Header|Schema): (.+)$", header[0], re.MULTILINE)]
         found = f" ({names[0]}, not {names[1]})" if len(names) == 2 else ""
-        return f"the header of {header[1]} differs from the first file's{found}"
+        return (
+            f"the header of {header[1]} differs from the first file's{found}\n"
+            "help: start the query again: it then reads each file by its own header"
+        )
     if "Invalid batch: path#" in text:  # of a stage that reads files by itself
         return (
             "folders that are named after values, as day=7, have appeared among the files of a stream\n"
@@ -100,7 +104,10 @@ def explain_failure(problem: BaseException) -> str:
     told = " ".join(_cause(text).split())  # Spark breaks its sentences into lines
     told = _STATE.sub("", _CLASS.sub("", told)) or type(problem).__name__
     file = _file(text)
-    return f"{file}: {told}" if file and Path(file).name not in told else told
+    if not file:
+        return told
+    told = told.replace(f"file:{file}", file)
+    return f"{told if Path(file).name in told else f'{file}: {told}'}\nhelp: {WAY_OUT}"
 
 
 def _cause(text: str) -> str:

@@ -43,6 +43,15 @@ def plain(path: str) -> str:
     return re.sub(r"^file:/+", "/", path)
 
 
+def place_of(path: str) -> str:
+    """Where a file on this machine is, of which Spark has told the path: as it stands there, without escapes.
+
+    >>> place_of("file:/tmp/a%20b")
+    '/tmp/a%20b'
+    """
+    return path.removeprefix("file:")
+
+
 def is_pattern(path: str) -> bool:
     """Whether a path stands for all that match it.
 

@@ -28,7 +28,8 @@ STAGE = "millstream.stage."
 its number, and its stream or stage."""
 
 READ = "millstream.read."
-"""What a stage has read by itself: Spark, which counts files there, is told the rows."""
+"""What a stage has read by itself, behind it the numbers of the stage and of the input, and the stream: Spark, which
+counts files there, is told the rows. `bad` ones are rejected."""
 
 WAITS = "waits"
 LATE = "late."
@@ -100,6 +101,8 @@ class Counts:
                     self._add_rejected(stream, int(row["rejected"]), int(row.asDict().get("beyond") or 0))
                 elif name.startswith(READ):
                     self.rows_in += int(row["rows"] or 0) - int(row["files"] or 0)
+                    if bad := int(row.asDict().get("bad") or 0):
+                        self._add_rejected(name.removeprefix(READ).split(".", 2)[2], bad, 0)
                 elif name.startswith(STAGE):
                     self._add_stage(name.removeprefix(STAGE), row.asDict(), _begun(progress.timestamp))
 

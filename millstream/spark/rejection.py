@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from millstream.catalog.schema import Schema, type_name
 from millstream.errors import RunError
 from millstream.spark.aliases import real_origin
+from millstream.spark.csv_headers import names_of
 from millstream.spark.csv_records import names_in, still_open
 
 LINE_BYTES = 16 << 20
@@ -34,10 +36,16 @@ _NO_NUMBERS = {"NaN", "Inf", "+Inf", "-Inf", "Infinity", "-Infinity"}
 _WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
+_Field = tuple[str, str, bool]
+"""A column: its name, its type, and whether it may be NULL."""
+
+
 def explain_rejections(
     schema: Schema, text_format: str | None, delimiter: str, header: tuple[str, ...] = ()
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """From (raw, length, known, origin, wrong, begins) to (raw, reason, origin), for mapInArrow; known reasons stay.
+    """From (raw, length, known, origin, header, wrong, begins) to (raw, reason, origin), for mapInArrow.
+
+    Known reasons stay. A file that is bad as a whole has no raw. Rows below headers of their own have other columns.
 
     A header must be the first line of each file that holds anything; where there is one, the rows are not only those
     that are wrong, but all of the part with which a file `begins`.
@@ -48,18 +56,26 @@ def explain_rejections(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         csv.field_size_limit(LINE_BYTES + 1)
         headers = _Headers(header, delimiter)
+        below_header = cache(partial(_columns_below, columns, delimiter))
         for batch in batches:
             below = headers.without(batch) if header else batch
             told = []
             for row in below.filter(below["wrong"]).to_pylist():
                 # What is not UTF-8 is shown as it would be written in a program.
-                text = row["raw"].decode(errors="backslashreplace")
-                told.append((text, _why(row["raw"], row, columns, text_format, delimiter), real_origin(row["origin"])))
+                text = None if row["raw"] is None else row["raw"].decode(errors="backslashreplace")
+                own = columns if row["header"] is None else below_header(row["header"])
+                told.append((text, _why(row["raw"], row, own, text_format, delimiter), real_origin(row["origin"])))
             rows = zip(*told, strict=True) if told else ((), (), ())
             arrays = [pa.array(values, pa.string()) for values in rows]
             yield pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])
 
     return run
+
+
+def _columns_below(declared: list[_Field], delimiter: str, header: str) -> list[_Field]:
+    """The columns of lines below a header; what is not declared is text."""
+    by_name = {column[0].lower(): column for column in declared}
+    return [by_name.get(name.lower(), (name, "STRING", True)) for name in names_of(header, delimiter)]
 
 
 class _Headers:
@@ -90,12 +106,13 @@ class _Headers:
     def _check(self, line: bytes, origin: str) -> None:
         if names_in(line, self._delimiter) != self._wanted:
             text = line.decode(errors="replace")
-            raise RunError(f"the header of {origin} differs from the first file's ({text}, not {self._names})")
+            raise RunError(
+                f"the header of {origin} differs from the first file's ({text}, not {self._names})\n"
+                "help: start the query again: it then reads each file by its own header"
+            )
 
 
-def _why(
-    raw: bytes, row: Mapping[str, Any], columns: list[tuple[str, str, bool]], text_format: str | None, delimiter: str
-) -> str:
+def _why(raw: bytes, row: Mapping[str, Any], columns: list[_Field], text_format: str | None, delimiter: str) -> str:
     if row["known"] is not None:
         return str(row["known"])
     if row["length"] > LINE_BYTES:
@@ -107,7 +124,7 @@ def _why(
     return reason(text, columns, text_format, delimiter)
 
 
-def reason(text: str, columns: list[tuple[str, str, bool]], text_format: str | None, delimiter: str = ",") -> str:
+def reason(text: str, columns: list[_Field], text_format: str | None, delimiter: str = ",") -> str:
     """Why a row is no tuple of these columns (name, type, nullable).
 
     >>> reason("x,ann", [("item_id", "INT", True), ("seller", "STRING", True)], "csv")
@@ -119,7 +136,7 @@ def reason(text: str, columns: list[tuple[str, str, bool]], text_format: str | N
     return problem or "the row does not fit (" + ", ".join(f"{name} {type_}" for name, type_, _ in columns) + ")"
 
 
-def _csv_problem(text: str, columns: list[tuple[str, str, bool]], delimiter: str) -> str | None:
+def _csv_problem(text: str, columns: list[_Field], delimiter: str) -> str | None:
     if "\0" in text:
         return f"a NUL at position {text.index(chr(0))}"
     if not text.strip(BLANK):
@@ -136,7 +153,7 @@ def _csv_problem(text: str, columns: list[tuple[str, str, bool]], delimiter: str
     return _first(_misfit(n, t, v) for n, t, v in values if v and not _fits_text(t, v))
 
 
-def _json_problem(text: str, columns: list[tuple[str, str, bool]]) -> str | None:
+def _json_problem(text: str, columns: list[_Field]) -> str | None:
     try:
         row = json.loads(text)
     except ValueError as problem:

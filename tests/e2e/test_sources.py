@@ -51,20 +51,6 @@ def test_csv_header_without_a_declared_column(mill: Mill, tmp_path: Path) -> Non
         mill.execute("CREATE STREAM s (id INT, name STRING) SOURCE 'csv:a.csv'; CREATE QUERY q AS SELECT * FROM s;")
 
 
-def test_a_file_with_another_header_stops_only_its_query(mill: Mill, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.csv").write_text("id,name\n1,ann\n")
-    (tmp_path / "in" / "b.csv").write_text("name,id\nbob,2\n")
-    (tmp_path / "c.csv").write_text("id\n7\n")
-    mill.execute("""
-        CREATE STREAM s (id INT, name STRING) SOURCE 'csv:in'; CREATE QUERY q AS SELECT id FROM s;
-        CREATE STREAM t (id INT) SOURCE 'csv:c.csv'; CREATE QUERY p AS SELECT id FROM t;
-    """)
-    with pytest.raises(RunError, match=r"query q failed: the header of \S+b\.csv differs from the first file's"):
-        mill.wait()
-    assert mill.query("p").to_arrow()["id"].to_pylist() == [7]
-
-
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_missing_files_are_named(mill: Mill, kind: str) -> None:
     with pytest.raises(RunError, match=rf"stream s reads {kind}:nowhere/x, and there is no /.*nowhere/x"):

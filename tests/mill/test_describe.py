@@ -1,4 +1,4 @@
-"""DESCRIBE and EXPLAIN say how far a stream may run ahead, as it was declared."""
+"""DESCRIBE and EXPLAIN say how far a stream may run ahead and whether bad files are rejected, as it was declared."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from millstream.plan.algebra import Scan
         ("AHEAD 90 MINUTES REJECT", ", ahead 90 minutes"),
         ("AHEAD INTERVAL '1' DAY WAIT", ", ahead 1 day wait"),
         ("AHEAD UNBOUNDED", ", ahead unbounded"),
+        ("ON BAD FILE STOP", ""),
+        ("ON BAD FILE REJECT", ", bad files rejected"),
     ],
 )
 def test_what_was_declared_is_told(clause: str, told: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.spark.bad_files import WAY_OUT
 from millstream.spark.failures import explain_failure
 
 PYTHON = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: (TID 5):
@@ -52,7 +53,7 @@ physicalType: BINARY, logicalType: int
         (WORKER, "there is no key 'k'"),
         (SAVE, "No space left on device"),
         (BATCH, "/out/part-0: access denied"),
-        (COLUMN, "/data/in put/b.parquet: column: [id], physicalType: BINARY, logicalType: int"),
+        (COLUMN, "/data/in put/b.parquet: column: [id], physicalType: BINARY, logicalType: int\nhelp: " + WAY_OUT),
         ("An error occurred while calling o1.x.\n: java.lang.NullPointerException\n\tat a.b", "NullPointerException"),
         ("", "ValueError"),
     ],

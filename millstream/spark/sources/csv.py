@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+import uuid
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -15,17 +16,17 @@ from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import RunError
 from millstream.spark.arrival_order import FILE_SQL
 from millstream.spark.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.spark.bad_files import WAY_OUT, BadFile
+from millstream.spark.csv_headers import MOST_COLUMNS, some
 from millstream.spark.csv_records import RECORDS, records_of
 from millstream.spark.host import Host
 from millstream.spark.names import quoted
-from millstream.spark.paths import is_local, local_files
+from millstream.spark.paths import is_local, is_parted, local_files
 from millstream.spark.progress import READ
-from millstream.spark.rejection import LINE_BYTES
-from millstream.spark.sources.files import following, source_path, stored
+from millstream.spark.sources.files import following, is_judged, source_path, stored
 from millstream.spark.sources.lines import LINE, csv_rows, with_origins
-
-MOST_COLUMNS = 10_000
-"""How many columns a header may name: Spark plans each of them."""
+from millstream.spark.sources.opened import opened
+from millstream.spark.text_files import LINES, TextFiles, header_of, text_rows
 
 UNSET = "\ue000"
 """Stands for an empty field while a line is parsed, so that it can be told from a quoted empty string."""
@@ -73,30 +74,56 @@ def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals
 def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: bool) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    header = _header(path) if options["header"] else None
+    judged = is_judged(stream, path)
+    headers = _different(_headers(path)) if options["header"] and not judged else []
+    header = headers[0] if len(headers) == 1 else None
     fields = _file_schema(header, path, stream.arriving, options, f"stream {stream.name}")
+    reader = following(host.spark, path, options, stream.name)
+    text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
+    several = bool(options["multiline"]) or (bool(options["header"]) and header is None)
+    if judged or (several and is_local(path) and not is_parted(path)):
+        return _opened(stream, reader, options, text, judged, rejected)
     delimiter = str(options["delimiter"])
     first = (header or delimiter.join(fields.names)) if options["header"] else None
-    reader = following(host.spark, path, options, stream.name)
     with_headers = rejected and first is not None and not options["multiline"]
     if options["multiline"]:
-        lines = _records(reader, first, stream.name, delimiter)
+        lines = _records(reader, first, delimiter)
     elif rejected:
         lines = with_origins(reader.format("text").load())
     elif first is None:
         lines = reader.format("text").load()
     else:
         lines = _below_headers(reader, first)
-    text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
     frame = csv_rows(lines, fields, stream.arriving, text)
     names = tuple(fields.names) if with_headers else ()
     return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, names, filed=bool(options["multiline"]))
 
 
+def _opened(
+    stream: Stream,
+    reader: DataStreamReader,
+    options: dict[str, object],
+    text: dict[str, str],
+    judged: bool,
+    rejected: bool,
+) -> Arrivals:
+    """The rows of files that we open ourselves, each with a header of its own."""
+    columns, headed = stream.arriving, bool(options["header"])
+    how = TextFiles(
+        tuple(columns.names) if headed else None,
+        str(options["delimiter"]),
+        multiline=bool(options["multiline"]),
+        rejects=judged,
+        explains=headed and rejected,
+    )
+    frame = csv_rows(opened(reader, text_rows(how), LINES), columns, columns, text, opened=True)
+    return Arrivals(frame, "csv", F.col(ORIGIN), columns, how.delimiter, filed=True, judged=judged, headed=headed)
+
+
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table; one that does not parse is an error."""
     path = source_path(host, table.source, f"table {table.name}")
-    header = _header(path) if options["header"] else None
+    header = next(_headers(path), None) if options["header"] else None
     schema = spark_schema(_file_schema(header, path, table.schema, options, f"table {table.name}"))
     reader = stored(host.spark, path).options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
     return reader.format("csv").load().select(*[f"`{c.name}`" for c in table.schema])
@@ -111,13 +138,13 @@ def _below_headers(reader: DataStreamReader, header: str) -> DataFrame:
     return frame.select(F.when(F.octet_length(line) == F.char_length(line), line).otherwise(as_it_was).alias(LINE))
 
 
-def _records(reader: DataStreamReader, header: str | None, name: str, delimiter: str) -> DataFrame:
+def _records(reader: DataStreamReader, header: str | None, delimiter: str) -> DataFrame:
     """Lines, and several together where a quoted field holds their ends; each file is read in one piece."""
     whole = reader.option("wholetext", "true").format("text").load()
     files = whole.select(LINE, F.col("_metadata.file_path").alias(ORIGIN), F.expr(FILE_SQL))
     rows = files.mapInArrow(records_of(header, delimiter), RECORDS)
     counts = F.count(F.lit(1)).alias("rows"), F.sum("first").alias("files")
-    return rows.observe(f"{READ}{name}", *counts).drop("first")
+    return rows.observe(f"{READ}{uuid.uuid4().hex[:8]}", *counts).drop("first")
 
 
 def _file_options(options: dict[str, object]) -> dict[str, str]:
@@ -148,33 +175,27 @@ def _file_schema(header: str | None, path: str, declared: Schema, options: dict[
         if column.name.lower() not in lower:
             raise RunError(
                 f"{owner} declares the column {column.name}, and the header of {path} does not have it\n"
-                f"help: it has {_some(names)}; for files without a header say OPTIONS (header = false)"
+                f"help: it has {some(names)}; for files without a header say OPTIONS (header = false)"
             )
         if lower.count(column.name.lower()) > 1:
             raise RunError(f"{owner} declares the column {column.name}, and the header of {path} has it more than once")
     return Schema(declared.find(name) or Column(name, sql_type("string")) for name in names)
 
 
-def _some(names: list[str]) -> str:
-    """The names, or the first of very many."""
-    return ", ".join(names) if len(names) <= 100 else f"{', '.join(names[:100])} and {len(names) - 100:,} more"
+def _different(headers: Iterator[str]) -> list[str]:
+    """The headers without those that are equal for Spark: letter by letter, in any case."""
+    found: dict[str, str] = {}
+    for header in headers:
+        found.setdefault(header.lower(), header)
+    return list(found.values())
 
 
-def _header(path: str) -> str | None:
-    """The first line that holds anything in the first file that has one, None while there is no such file."""
-    if not is_local(path):
-        return None
-    for file in local_files(path):
-        if line := _first_line(file):
-            return line
-    return None
-
-
-def _first_line(file: Path) -> str | None:
-    with file.open(encoding="utf-8-sig", errors="replace") as lines:
-        while line := lines.readline(LINE_BYTES):
-            if len(line) == LINE_BYTES:
-                raise RunError(f"the first line of {file} has more than {LINE_BYTES:,} bytes, which cannot be a header")
-            if line.strip():
-                return line.rstrip("\r\n")
-    return None
+def _headers(path: str) -> Iterator[str]:
+    """The headers of the files that are there, of those that have one."""
+    for file in local_files(path) if is_local(path) else []:
+        try:
+            header = header_of(str(file))
+        except BadFile as problem:
+            raise RunError(f"{file}: {problem}\nhelp: {WAY_OUT}") from None
+        if header is not None:
+            yield header

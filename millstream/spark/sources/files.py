@@ -10,13 +10,13 @@ from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from millstream.catalog.address import FILE_KINDS, Address
-from millstream.catalog.definitions import Stream
+from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
 from millstream.spark.aliases import file_alias, folder_alias, is_special
 from millstream.spark.files import is_hidden
 from millstream.spark.host import Host
-from millstream.spark.paths import escaped, is_local, is_pattern, places, plain, split
+from millstream.spark.paths import escaped, is_local, is_parted, is_pattern, places, plain, split
 
 ANY_NAME = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
 """Hadoop's usual local file system looks for a checksum beside each file, and fails for names with a colon."""
@@ -53,6 +53,19 @@ def source_path(host: Host, source: Address, owner: str) -> str:
             "help: give the file another name"
         )
     return path
+
+
+def is_judged(stream: Stream, path: str) -> bool:
+    """Whether bad files are to be found before any of their rows is read: that takes files which we open ourselves."""
+    if stream.on_bad_file is not OnBadFile.REJECT:
+        return False
+    if is_local(path) and not is_parted(path):
+        return True
+    where = "in folders that are named after values, as day=7" if is_local(path) else "elsewhere than on this machine"
+    raise RunError(
+        f"stream {stream.name} says ON BAD FILE REJECT, and its files are {where}\n"
+        "help: say ON BAD FILE STOP: Spark reads these, and it cannot pass over a bad file"
+    )
 
 
 def following(

@@ -19,6 +19,7 @@ from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.spark.arrivals import LENGTH, ORIGIN, RAW, START, TEXT, with_raw
 from millstream.spark.names import quoted
 from millstream.spark.rejection import BLANK, LINE_BYTES, MOST_DELIMITERS
+from millstream.spark.text_files import FITS, ORDERED
 
 LINE = "value"
 """The column of a frame of lines: the bytes as they came, which need not be UTF-8."""
@@ -33,23 +34,30 @@ _CHAR = re.compile(r"\b(VAR)?CHAR\(\d+\)")
 _DOC, _END, _ROW = "__doc", "__end", "__row"
 
 
-def csv_rows(lines: DataFrame, fields: Schema, wanted: Schema, options: Mapping[str, str]) -> DataFrame:
-    """The wanted columns of lines that have these fields, and RAW; other columns than LINE stay."""
+def csv_rows(
+    lines: DataFrame, fields: Schema, wanted: Schema, options: Mapping[str, str], opened: bool = False
+) -> DataFrame:
+    """The wanted columns of lines that have these fields, and RAW; other columns than LINE stay.
+
+    Lines of files that we have `opened` stand below headers of their own: it is known how their fields come in order.
+    """
     line = F.col(LINE)
     sound = _readable() & ~line.contains("\0") & ~((line < "!") & (F.btrim(line, F.lit(BLANK)) == ""))
     sound &= _few_delimiters(options["sep"])
     # Only places matter here: names of the files' own may be anything.
     places = Schema(Column(f"f{place}", field.type) for place, field in enumerate(fields))
     schema = with_raw(Schema([*places, Column(_END, sql_type("int"))]))
+    if opened:
+        sound, line = sound & F.col(FITS), F.coalesce(F.col(ORDERED), line)
     text = F.concat(F.when(sound, line), F.lit(f"{options['sep']}{FIELD_MARK}"))
     options = {**options, "maxColumns": str(MOST_DELIMITERS + 2)}
-    frame = _filled(lines).withColumn(_ROW, F.from_csv(text, _words(schema), options))
+    frame = (lines if opened else _filled(lines)).withColumn(_ROW, F.from_csv(text, _words(schema), options))
     named = {field.name.lower(): F.col(_ROW)[place.name] for field, place in zip(fields, places, strict=True)}
     columns = [named[column.name.lower()].alias(column.name) for column in wanted]
     return _split(frame, columns, sound & F.col(_ROW)[RAW].isNull())
 
 
-def json_rows(lines: DataFrame, fields: Schema, options: Mapping[str, str]) -> DataFrame:
+def json_rows(lines: DataFrame, fields: Schema, options: Mapping[str, str], opened: bool = False) -> DataFrame:
     """The columns of lines that hold one object each, and RAW; other columns than LINE stay."""
     line = F.col(LINE)
     # Nothing follows an object that ends with the only brace that closes. Others go into an array, before a mark.
@@ -57,7 +65,7 @@ def json_rows(lines: DataFrame, fields: Schema, options: Mapping[str, str]) -> D
     marked = F.concat(F.lit(f'{{"{_DOC}":['), line, F.lit(f',{{"{_END}":{END_MARK}}}]}}'))
     schema = f"{_words(fields)}, {_DOC} ARRAY<STRUCT<{_words(fields)}, {_END} INT>>, {RAW} STRING"
     text = F.when(_readable(), F.when(plain, line).otherwise(marked))
-    frame = _filled(lines).withColumn(_ROW, F.from_json(text, schema, dict(options)))
+    frame = (lines if opened else _filled(lines)).withColumn(_ROW, F.from_json(text, schema, dict(options)))
     row = F.col(_ROW)
     alone = (F.size(row[_DOC]) == 2) & (row[_DOC][1][_END] == END_MARK) & row[_DOC][0].isNotNull()
     sound = row[RAW].isNull() & (plain | F.coalesce(alone, F.lit(False))) & row.isNotNull()
@@ -93,7 +101,7 @@ def _few_delimiters(delimiter: str) -> SparkColumn:
 
 
 def _split(frame: DataFrame, columns: list[SparkColumn], sound: SparkColumn) -> DataFrame:
-    kept = [F.col(quoted(name)) for name in frame.columns if name not in {LINE, _ROW}]
+    kept = [F.col(quoted(name)) for name in frame.columns if name not in {LINE, ORDERED, FITS, _ROW}]
     # Of a line that is too long, only the beginning is kept.
     text = F.when(F.octet_length(LINE) > LINE_BYTES, F.substring(F.col(LINE).cast("binary"), 1, 1000).cast("string"))
     raw = F.when(~sound, F.coalesce(text, F.col(LINE)))

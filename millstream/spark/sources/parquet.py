@@ -5,7 +5,6 @@ Spark reads them, but for those with time stamps that are finer than it knows: t
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,12 +18,12 @@ from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Schema
 from millstream.spark.arrival_order import FILE_DDL
 from millstream.spark.arrivals import RAW, Arrivals, ddl, spark_schema
-from millstream.spark.direct_read import FILES, ORIGIN, PATH, ROWS, WRITTEN_SQL, rows_of
+from millstream.spark.bad_files import BAD
+from millstream.spark.direct_read import ORIGIN, PATH, WRITTEN_SQL, rows_of
 from millstream.spark.host import Host
-from millstream.spark.names import quoted
 from millstream.spark.paths import is_local, is_parted, local_files
-from millstream.spark.progress import READ
-from millstream.spark.sources.files import FILES_SCHEMA, following, source_path, stored
+from millstream.spark.sources.files import following, is_judged, source_path, stored
+from millstream.spark.sources.opened import opened
 
 
 def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
@@ -33,11 +32,10 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     path = source_path(host, stream.source, f"stream {stream.name}")
     reader = following(host.spark, path, options, stream.name)
     nothing = F.lit(None).cast("string")
-    if _is_for_arrow(path, stream.arriving, empty=True):
-        files = reader.format("binaryFile").schema(FILES_SCHEMA).load()
-        frame = _rows(_counted(files, "sum(0)", "count(1)"), stream.arriving)
-        frame = _counted(frame, "count(1)", "sum(0)").withColumn(RAW, nothing)
-        return Arrivals(frame, None, F.col(ORIGIN), stream.arriving, filed=True)
+    judged = is_judged(stream, path)
+    if judged or _is_for_arrow(path, stream.arriving, empty=True):
+        frame = opened(reader, rows_of(arrow_schema(stream.arriving), judged), _columns(stream.arriving, judged))
+        return Arrivals(frame.withColumn(RAW, nothing), None, F.col(ORIGIN), stream.arriving, filed=True, judged=judged)
     frame = reader.schema(spark_schema(stream.arriving)).format("parquet").load()
     return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving)
 
@@ -47,7 +45,8 @@ def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     path = source_path(host, table.source, f"table {table.name}")
     reader = stored(host.spark, path)
     if _is_for_arrow(path, table.schema, empty=False):
-        return _rows(reader.format("binaryFile").load(), table.schema).drop(ORIGIN)
+        files = reader.format("binaryFile").load().select(PATH, F.expr(WRITTEN_SQL))
+        return files.mapInArrow(rows_of(arrow_schema(table.schema)), _columns(table.schema)).drop(ORIGIN)
     return reader.schema(spark_schema(table.schema)).format("parquet").load()
 
 
@@ -72,13 +71,6 @@ def _has_nanoseconds(file: Path, times: set[str]) -> bool:
     return any(f.name.lower() in times and pt.is_timestamp(f.type) and f.type.unit == "ns" for f in schema)
 
 
-def _rows(files: DataFrame, schema: Schema) -> DataFrame:
-    """The rows of files, and the file of each."""
-    columns = f"{ddl(schema)}, {quoted(ORIGIN)} STRING, {FILE_DDL}"
-    return files.select(PATH, F.expr(WRITTEN_SQL)).mapInArrow(rows_of(arrow_schema(schema)), columns)
-
-
-def _counted(frame: DataFrame, rows: str, files: str) -> DataFrame:
-    """Spark counts files here, and is told the rows."""
-    counts = F.expr(f"{rows} AS {ROWS}"), F.expr(f"{files} AS {FILES}")
-    return frame.observe(f"{READ}{uuid.uuid4().hex[:8]}", *counts)
+def _columns(schema: Schema, judged: bool = False) -> str:
+    """The columns of rows that Arrow has read."""
+    return f"{ddl(schema)}, {f'{BAD} STRING, ' if judged else ''}{ORIGIN} STRING, {FILE_DDL}"
