@@ -6,6 +6,7 @@ in a twentieth as many files; MILLSTREAM_HOSTILE_SEED is where it begins.
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 from collections import Counter
@@ -24,6 +25,7 @@ ROWS = int(os.environ.get("MILLSTREAM_HOSTILE", "400"))
 SEED = int(os.environ.get("MILLSTREAM_HOSTILE_SEED", "0"))
 FILES = max(12, ROWS // 20)
 PRODUCERS = 8
+BAD_FILES = 3
 BATCHES = f"max_files_per_batch = {-(-FILES // 2)}"
 
 
@@ -64,9 +66,12 @@ def test_rows_in_are_answered_for_or_rejected_or_late(mill: Mill, tmp_path: Path
         "pushed": push(author, mill.home.log_of("pushed")),
     }
     rows = write_parquet(author, tmp_path / "typed", ROWS, FILES)
+    for number in range(BAD_FILES):
+        (tmp_path / "bare" / f"cut {number}.csv.gz").write_bytes(gzip.compress(b"1,a,\n" * 9999)[: 40 + number])
+        (tmp_path / "typed" / f"cut {number}.parquet").write_bytes(b"PAR1" + bytes(number))
     sources = {
         "headed": f"'csv:headed' OPTIONS ({BATCHES})",
-        "bare": f"'csv:bare' OPTIONS (header = false, {BATCHES})",
+        "bare": f"'csv:bare' ON BAD FILE REJECT OPTIONS (header = false, {BATCHES})",
         "objects": f"'json:objects' OPTIONS ({BATCHES})",
         "pushed": "'tcp:0' OPTIONS (format = 'csv')",
     }
@@ -79,15 +84,18 @@ def test_rows_in_are_answered_for_or_rejected_or_late(mill: Mill, tmp_path: Path
         """)
     mill.execute(f"""
         CREATE STREAM typed (id BIGINT, name STRING, ts TIMESTAMP) ORDER BY ts SLACK 10 SECONDS
-          SOURCE 'parquet:typed' OPTIONS ({BATCHES});
+          SOURCE 'parquet:typed' ON BAD FILE REJECT OPTIONS ({BATCHES});
         CREATE QUERY typed_counted AS SELECT count(*) [RANGE 1 MINUTE] AS n FROM typed;
     """)
     mill.wait()
     assert answered(mill, "typed") == rows
+    assert mill.query("typed_counted").counts.rejected["typed"] == BAD_FILES
+    assert mill.query("typed_counted").counts.rows_in == rows + BAD_FILES
     for name, lines in written.items():
         rejected = mill.query(f"{name}_bad").to_arrow()
         assert all(rejected["reason"].to_pylist())
-        raw = Counter(rejected["raw"].to_pylist())
+        raw = Counter(rejected["raw"].drop_null().to_pylist())
+        assert rejected["raw"].null_count == (BAD_FILES if name == "bare" else 0), name
         strange = raw - Counter({line.decode(errors="backslashreplace"): count for line, count in lines.items()})
         assert not strange, f"{name}, seed {SEED}: rejected, and nobody wrote it"
         assert answered(mill, name) + raw.total() == lines.total(), f"{name}, seed {SEED}"
