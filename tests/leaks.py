@@ -11,6 +11,12 @@ from pyspark import SparkContext
 
 from millstream.spark.jvm import process_id
 
+OWN_CALLERS = 2
+"""Threads of Spark that call Python at any time: the one that tells of progress, and the one that collects garbage.
+
+At our end each has a thread that py4j has started to `run` it.
+"""
+
 
 def held() -> Counter[str]:
     """What it must not have more of with each query that has ended.
@@ -22,12 +28,13 @@ def held() -> Counter[str]:
     spark = psutil.Process(number)
     sockets = spark.net_connections("tcp")
     callbacks = SparkContext._gateway.get_callback_server().get_listening_port()
+    calls = sum(bool(one.raddr) and one.raddr.port == callbacks for one in sockets)
     return Counter(
         {
             "ports": sum(one.status == psutil.CONN_LISTEN for one in sockets),
             "sockets that Python has closed": sum(one.status == psutil.CONN_CLOSE_WAIT for one in sockets),
-            "connections for calls to Python": sum(bool(one.raddr) and one.raddr.port == callbacks for one in sockets),
-            "threads here": threading.active_count(),
+            "connections for calls to Python": max(calls, OWN_CALLERS),
+            "threads here": sum(not thread.name.endswith("(run)") for thread in threading.enumerate()),
             "watchers of idle processes": names_of_threads(number)["Idle Worker Mon"],
         }
     )

@@ -93,6 +93,21 @@ def apart(work: Callable[[], T]) -> T:
     return made[0]
 
 
+def end_quietly(context: SparkContext) -> None:
+    """Let PySpark not print with its stack, in a thread of its own, that Spark's process is gone: it is told as such.
+
+    That is the one that receives accumulators: it prints what goes wrong, whatever that is.
+    """
+    server: Any = context._accumulatorServer  # noqa: SLF001
+    tell = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not is_lost(1.0):
+            tell(request, address)
+
+    server.handle_error = handle_error
+
+
 def hang_up() -> None:
     """End this thread's own connection to Spark.
 

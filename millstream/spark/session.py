@@ -17,7 +17,7 @@ from millstream.errors import RunError, SettingError
 from millstream.spark.abandoned import PORTS, ports_folder
 from millstream.spark.class_archive import java_options
 from millstream.spark.failures import SPARK_ERRORS
-from millstream.spark.jvm import apart, is_lost, launch, scratch
+from millstream.spark.jvm import apart, end_quietly, is_lost, launch, scratch
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
 """What Spark starts in place of Python, on this machine: a query then starts half a second sooner."""
@@ -132,6 +132,7 @@ def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSessio
     if master.startswith("local"):
         _leave_out_checksums(session)
     session.sparkContext.setLogLevel("WARN")
+    end_quietly(session.sparkContext)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         # PySpark would print each error, with its stack, besides raising it.
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

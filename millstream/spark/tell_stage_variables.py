@@ -24,6 +24,9 @@ FAILED = -2
 INT = struct.Struct("!i")
 SEVERAL = struct.Struct("!ii")
 
+PATIENCE_SECONDS = 30.0
+"""After that nobody will answer: Spark itself waits for 10 seconds, or less if the query is stopped while it starts."""
+
 
 def packed(requests: list[bytes]) -> bytes:
     r"""The requests as they go over the wire, with their number and length before them.
@@ -96,11 +99,14 @@ def write(file: Any, *parts: int | bytes) -> None:
 def to_spark() -> Any:
     """The connection on which Spark waits for this process."""
     path = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_PATH")
-    file = connected(path or int(os.environ["PYTHON_WORKER_FACTORY_PORT"])).makefile("rwb", 65536)
+    found = connected(path or int(os.environ["PYTHON_WORKER_FACTORY_PORT"]))
+    file = found.makefile("rwb", 65536)
     if path is None:
+        found.settimeout(PATIENCE_SECONDS)
         write(file, os.environ["PYTHON_WORKER_FACTORY_SECRET"].encode())
         if read_bytes(file) != b"ok":
             raise PermissionError("Spark did not accept this process")
+        found.settimeout(None)
     write(file, os.getpid())
     return file
 
@@ -148,7 +154,16 @@ def hand_on(infile: Again, outfile: Any) -> None:
     transform_with_state_driver_worker.main(infile, outfile)  # type: ignore[arg-type]  # it only calls read
 
 
+def main() -> str | None:
+    """Answer Spark; what went wrong, if anything did."""
+    try:
+        with to_spark() as opened:
+            answer(opened)
+    except (OSError, EOFError) as problem:  # the query was stopped while it started
+        note_port()
+        return f"Spark does not ask for the variables of a stage any more: {problem}"
+    return None
+
+
 if __name__ == "__main__":
-    with to_spark() as opened:
-        answer(opened)
-    sys.exit(0)
+    sys.exit(main())

@@ -26,13 +26,13 @@ def files(folder: Path) -> int:
 
 def test_a_checkpoint_keeps_its_last_batches(mill: Mill, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    for number in range(40):
+    for number in range(25):
         (tmp_path / "in" / f"{number:02d}.csv").write_text(f"a\n{number}\n")
     mill.execute("CREATE STREAM s (a INT) SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);")
     mill.execute("CREATE QUERY q AS SELECT a FROM s;")
     mill.wait()
     checkpoint = mill.home.root / "queries" / "q" / "checkpoint"
-    assert mill.query("q").to_arrow().num_rows == 40
+    assert mill.query("q").to_arrow().num_rows == 25
     assert files(checkpoint / "offsets") <= 12
     assert files(checkpoint / "commits") <= 12
 

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -231,7 +230,6 @@ def holds() -> dict[str, int]:
         "files": spark.num_fds(),
         "threads": spark.num_threads(),
         "files here": this.num_fds(),
-        "threads here": threading.active_count(),
         "processes": len(this.children(recursive=True)),
         "folders": len(list(Path(tempfile.gettempdir()).glob(f"millstream-{owner()}-*"))),
         "temporary files": len(list(scratch().rglob("*"))),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from millstream.spark import jvm
 from millstream.spark.session import PYTHON_OF_WORKERS
 
 
@@ -36,3 +37,16 @@ def test_workers_use_the_installed_package(spark: SparkSession) -> None:
 
     places = spark.range(1).mapInArrow(where, "place STRING").collect()
     assert [row.place.endswith("pyspark/__init__.py") and ".zip" not in row.place for row in places] == [True]
+
+
+@pytest.mark.spark
+def test_the_end_of_sparks_process_is_not_told_with_a_stack(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = spark.sparkContext._accumulatorServer
+    monkeypatch.setattr(jvm, "is_lost", lambda _: True)
+    server.handle_error(None, ("127.0.0.1", 1))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(jvm, "is_lost", lambda _: False)
+    server.handle_error(None, ("127.0.0.1", 1))
+    assert "127.0.0.1" in capsys.readouterr().err

@@ -122,3 +122,26 @@ def test_the_process_of_a_stage_loads_no_package() -> None:
     run = [sys.executable, "-S", "-c", code, tell_stage_variables.__file__]
     loaded = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
     assert not {"typing", "pyspark", "millstream", "numpy", "json", "pathlib"} & set(loaded)
+
+
+@pytest.mark.parametrize("answered", [b"", b"x", None])
+def test_nobody_waits_for_a_query_that_was_stopped_while_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: bytes | None
+) -> None:
+    """Spark then neither takes the connection, nor closes its port: that is written down."""
+    monkeypatch.setattr(tell_stage_variables, "PATIENCE_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as spark:
+        port = str(spark.getsockname()[1])
+        monkeypatch.setenv("PYTHON_WORKER_FACTORY_PORT", port)
+        monkeypatch.setenv("PYTHON_WORKER_FACTORY_SECRET", "secret")
+        monkeypatch.setenv("MILLSTREAM_PORTS", str(tmp_path))
+
+        def close() -> None:
+            connection, _ = spark.accept()
+            connection.sendall(answered or b"")
+            connection.close()
+
+        if answered is not None:
+            threading.Thread(target=close, daemon=True).start()
+        assert "Spark does not ask" in str(tell_stage_variables.main())
+    assert [file.name for file in tmp_path.iterdir()] == [port]
