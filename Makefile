@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt scripts/python scripts/java
 	@scripts/python -m venv $(VENV)
 	@echo "installing the packages into $(VENV) (about two minutes the first time)"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
-	@$(BIN)/python -m millstream.mill.make_class_archive
+	@$(BIN)/python -m millstream.mill.make_java_files
 	@touch $(STAMP)
 
 demo: setup  ## two minutes of a soccer match, four queries over its sensors, and a page of results

@@ -257,7 +257,7 @@ class Mill:
             listener.stop()
         if self._spark is not None and self._progress is not None:
             with contextlib.suppress(*SPARK_ERRORS):  # Spark's process may be gone
-                self._spark.streams.removeListener(self._progress)
+                self._progress.stop()
         self.home.close(keep_log=failed)
 
     def __enter__(self) -> Self:

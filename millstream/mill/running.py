@@ -14,7 +14,7 @@ from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.results import Results
 from millstream.mill.values import frame
-from millstream.spark.bounded_run import Handle
+from millstream.spark.bounded_run import Handle, last_of
 from millstream.spark.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
 from millstream.spark.jvm import is_lost, talking
 from millstream.spark.local_copy import forget_copies
@@ -147,7 +147,7 @@ class RunningQuery:
         self.counts.end()
         forget_copies(self._place.id)
         try:
-            self.counts.finish(self._handle.recentProgress, LAST_WORD_SECONDS)
+            self.counts.finish(last_of(self._handle), LAST_WORD_SECONDS)
         except SPARK_ERRORS:
             if not is_lost(LAST_BREATH_SECONDS):  # what it did last is then known to nobody
                 raise

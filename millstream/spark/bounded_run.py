@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.spark.control import END, signal
 from millstream.spark.failures import SPARK_ERRORS
 from millstream.spark.jvm import hang_up
+from millstream.spark.query_events import Told, recent_progress
 
 
 class Handle(Protocol):
@@ -20,11 +21,6 @@ class Handle(Protocol):
     @property
     def isActive(self) -> bool:  # noqa: N802
         """Whether it still runs."""
-        ...
-
-    @property
-    def recentProgress(self) -> list[Any]:  # noqa: N802
-        """What it did last."""
         ...
 
     def exception(self) -> Exception | None:
@@ -44,6 +40,12 @@ class Handle(Protocol):
         ...
 
 
+def last_of(handle: Handle) -> list[Told]:
+    """What a query did last."""
+    query: Any = handle.query if isinstance(handle, BoundedRun) else handle
+    return recent_progress(query)
+
+
 class BoundedRun:
     """A query that ends itself: when it has processed what is there, it is sent the final mark, and then stopped.
 
@@ -51,7 +53,7 @@ class BoundedRun:
     """
 
     def __init__(self, query: StreamingQuery, control: Path) -> None:
-        self._query = query
+        self.query = query
         self._control = control
         self._ended = threading.Event()
         self._failure: Exception | None = None
@@ -59,11 +61,11 @@ class BoundedRun:
 
     def _go(self) -> None:
         try:
-            self._query.processAllAvailable()
-            if self._query.isActive:
+            self.query.processAllAvailable()
+            if self.query.isActive:
                 signal(self._control, END)
-                self._query.processAllAvailable()
-                self._query.stop()
+                self.query.processAllAvailable()
+                self.query.stop()
         except SPARK_ERRORS as problem:
             self._failure = self._reason() or problem
         finally:
@@ -72,18 +74,13 @@ class BoundedRun:
 
     def _reason(self) -> Exception | None:
         with contextlib.suppress(*SPARK_ERRORS):  # Spark's process may be gone
-            return self._query.exception()
+            return self.query.exception()
         return None
 
     @property
     def isActive(self) -> bool:  # noqa: N802
         """Whether it still runs."""
         return not self._ended.is_set()
-
-    @property
-    def recentProgress(self) -> list[Any]:  # noqa: N802
-        """What it did last."""
-        return list(self._query.recentProgress)
 
     def exception(self) -> Exception | None:
         """Why it failed."""
@@ -104,5 +101,5 @@ class BoundedRun:
     def stop(self) -> None:
         """Stop it; windows that are open stay open in the checkpoint."""
         with contextlib.suppress(*SPARK_ERRORS):
-            self._query.stop()
+            self.query.stop()
         self._ended.wait(30)

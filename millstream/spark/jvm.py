@@ -20,6 +20,7 @@ import pyspark.java_gateway
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from millstream.spark.jvm_names import remember_names
 from millstream.spark.leftovers import LOCK, new_folder, remove_own
 
 LAST_SECONDS = 10.0
@@ -58,6 +59,7 @@ def launch(conf: SparkConf, log: Path | None) -> None:
         start: Callable[[SparkConf, dict[str, Any]], Any] = pyspark.java_gateway.launch_gateway
         gateway = start(conf, kwargs)
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+    remember_names(SparkContext._jvm)  # noqa: SLF001
 
 
 def apart(work: Callable[[], T]) -> T:

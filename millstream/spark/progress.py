@@ -10,17 +10,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
 
 from millstream.spark.abandoned import leave
 from millstream.spark.bucket_work import Work
 from millstream.spark.jvm import connection_of_thread
+from millstream.spark.query_events import QueryEvents, Told
 
 ARRIVALS = "millstream.arrivals."
 STAGE = "millstream.stage."
@@ -84,27 +78,26 @@ class Counts:
         """Rows read per second of work."""
         return self.rows_in / self.busy_seconds if self.busy_seconds else 0.0
 
-    def add(self, progress: Any) -> None:
+    def add(self, progress: Told) -> None:
         """Count one micro-batch, unless it is counted already; Spark also reports while it has nothing to do."""
         with self._counting:
-            if progress.batchId <= self.last_batch or "addBatch" not in progress.durationMs:
+            if progress["batchId"] <= self.last_batch or "addBatch" not in progress["durationMs"]:
                 return
-            self.last_batch = progress.batchId
+            self.last_batch = progress["batchId"]
             self.batches += 1
             # Marks of the control stream are not rows of the user's.
-            self.rows_in += sum(s.numInputRows for s in progress.sources if "/control]" not in s.description)
-            self.busy_seconds += progress.durationMs.get("triggerExecution", 0) / 1000
-            metrics: Mapping[str, Any] = progress.observedMetrics or {}
-            for name, row in metrics.items():
+            self.rows_in += sum(s["numInputRows"] for s in progress["sources"] if "/control]" not in s["description"])
+            self.busy_seconds += progress["durationMs"].get("triggerExecution", 0) / 1000
+            for name, metrics in progress.get("observedMetrics", {}).items():
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
-                    self._add_rejected(stream, int(row["rejected"]), int(row.asDict().get("beyond") or 0))
+                    self._add_rejected(stream, int(metrics["rejected"]), int(metrics.get("beyond") or 0))
                 elif name.startswith(READ):
-                    self.rows_in += int(row["rows"] or 0) - int(row["files"] or 0)
-                    if bad := int(row.asDict().get("bad") or 0):
+                    self.rows_in += int(metrics["rows"] or 0) - int(metrics["files"] or 0)
+                    if bad := int(metrics.get("bad") or 0):
                         self._add_rejected(name.removeprefix(READ).split(".", 2)[2], bad, 0)
                 elif name.startswith(STAGE):
-                    self._add_stage(name.removeprefix(STAGE), row.asDict(), _begun(progress.timestamp))
+                    self._add_stage(name.removeprefix(STAGE), metrics, _begun(progress["timestamp"]))
 
     def go_on_from(self, earlier: Counts) -> None:
         """Count on from where an earlier run of the query came to."""
@@ -167,10 +160,10 @@ class Counts:
         caller, self.caller = self.caller, None
         leave(caller)
 
-    def finish(self, recent: Sequence[Any], timeout: float) -> None:
+    def finish(self, recent: Sequence[Told], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""
-        done = [p for p in recent if "addBatch" in p.durationMs]
-        if done and done[0].batchId > self.last_batch + 1:
+        done = [p for p in recent if "addBatch" in p["durationMs"]]
+        if done and done[0]["batchId"] > self.last_batch + 1:
             self.ended.wait(timeout)  # so many batches that not all are among the recent ones
         for progress in done:
             self.add(progress)
@@ -182,37 +175,32 @@ def _begun(stamp: str) -> float:
     return time.monotonic() - max(ago, 0.0)
 
 
-class ProgressListener(StreamingQueryListener):
+class ProgressListener(QueryEvents):
     """Sends each event to the counts of its query."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._by_name: dict[str, Counts] = {}
         self._by_run: dict[str, Counts] = {}
-        spark.streams.addListener(self)
+        super().__init__(spark)
 
     def follow(self, name: str) -> Counts:
         """Start counting for the query that will run under this name."""
         return self._by_name.setdefault(name, Counts())
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Spark calls this when a query starts."""
-        counts = self._by_name.pop(event.name or "", None)
+        counts = self._by_name.pop(event.get("name") or "", None)
         if counts is not None:
-            self._by_run[str(event.runId)] = counts
+            self._by_run[event["runId"]] = counts
             counts.caller = connection_of_thread()  # the query's own thread says this
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Spark calls this after each micro-batch."""
-        counts = self._by_run.get(str(event.progress.runId))
+    def progressed(self, event: Told) -> None:
+        """Count a micro-batch."""
+        counts = self._by_run.get(event["runId"])
         if counts:
-            counts.add(event.progress)
+            counts.add(event)
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Spark calls this while there is nothing to do."""
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Spark calls this when a query has ended."""
-        counts = self._by_run.pop(str(event.runId), None)
+    def ended(self, event: Told) -> None:
+        """Let go of what the query held."""
+        counts = self._by_run.pop(event["runId"], None)
         if counts:
             counts.ended.set()
             counts.end()

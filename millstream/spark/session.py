@@ -18,6 +18,7 @@ from millstream.spark.abandoned import PORTS, ports_folder
 from millstream.spark.class_archive import java_options
 from millstream.spark.failures import SPARK_ERRORS
 from millstream.spark.jvm import apart, end_quietly, is_lost, launch, scratch
+from millstream.spark.local_files import use_local_files
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
 """What Spark starts in place of Python, on this machine: a query then starts half a second sooner."""
@@ -112,6 +113,7 @@ def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSessio
     settings = {s.key: s.value for s in (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))}
     if master.startswith("local"):
         settings[JAVA_OPTIONS] += f' "-Djava.io.tmpdir={scratch()}"'
+        settings |= use_local_files()
     wanted = {"spark.master": master, **settings, **conf}
     builder = SparkSession.builder
     for key, value in wanted.items():

@@ -1,4 +1,4 @@
-"""Makes the archive of the Java classes that Spark loads; see `spark/class_archive.py`."""
+"""Makes what lets Spark start and run faster: see `spark/local_files.py` and `spark/class_archive.py`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 
 from millstream.errors import MillstreamError
 from millstream.mill.mill import connect
 from millstream.spark.class_archive import QUIET, archive_path
+from millstream.spark.jvm import end_spark, launch
+from millstream.spark.local_files import compile_local_files
+
+
+def make_class() -> Path:
+    """Compile our class in a process of Spark that does nothing else: the next one is started with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        launch(SparkConf(), Path(folder) / "spark.log")
+        try:
+            return compile_local_files(SparkContext._jvm)  # noqa: SLF001
+        finally:
+            end_spark()
 
 
 def make_archive() -> Path:
@@ -59,8 +72,9 @@ QUERIES = (
 
 if __name__ == "__main__":
     say = sys.stdout.write
-    say("making an archive of Spark's classes, so that it starts faster (half a minute)\n")
+    say("making a class for Spark and an archive of its classes, so that it is faster (half a minute)\n")
     try:
+        make_class()
         make_archive()
-    except (MillstreamError, OSError) as problem:  # nothing depends on it
-        say(f"there is none, and Spark starts as it does without: {problem}\n")
+    except (MillstreamError, Py4JError, OSError) as problem:  # nothing depends on them
+        say(f"not all is made, and Spark works as it does without: {problem}\n")
