@@ -47,8 +47,7 @@ def scratch() -> Path:
 
 def launch(conf: SparkConf, log: Path | None) -> None:
     """Start Spark's process, if it does not run; what it writes to its standard error goes to `log`, if given."""
-    if is_lost():
-        _forget()
+    forget_lost()
     if SparkContext._gateway is not None:  # noqa: SLF001  (PySpark has no other way)
         return
     logging.getLogger().addFilter(_is_news)
@@ -60,6 +59,12 @@ def launch(conf: SparkConf, log: Path | None) -> None:
         gateway = start(conf, kwargs)
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
     remember_names(SparkContext._jvm)  # noqa: SLF001
+
+
+def forget_lost() -> None:
+    """Let PySpark forget a process that is gone, which it would ask for each setting otherwise."""
+    if is_lost():
+        _forget()
 
 
 def apart(work: Callable[[], T]) -> T:

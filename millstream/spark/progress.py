@@ -187,6 +187,8 @@ class ProgressListener(QueryEvents):
         """Start counting for the query that will run under this name."""
         return self._by_name.setdefault(name, Counts())
 
+    def started(self, event: Told) -> None:
+        """Count for this run."""
         counts = self._by_name.pop(event.get("name") or "", None)
         if counts is not None:
             self._by_run[event["runId"]] = counts

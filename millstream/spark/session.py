@@ -17,7 +17,7 @@ from millstream.errors import RunError, SettingError
 from millstream.spark.abandoned import PORTS, ports_folder
 from millstream.spark.class_archive import java_options
 from millstream.spark.failures import SPARK_ERRORS
-from millstream.spark.jvm import apart, end_quietly, is_lost, launch, scratch
+from millstream.spark.jvm import apart, end_quietly, forget_lost, is_lost, launch, scratch
 from millstream.spark.local_files import use_local_files
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
@@ -126,6 +126,7 @@ def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSessio
     if local:
         os.environ[PORTS] = str(ports_folder())
     os.environ.setdefault("PYSPARK_PYTHON", str(PYTHON_OF_WORKERS) if local else sys.executable)
+    forget_lost()
     try:
         launch(SparkConf().setAll(list(wanted.items())), log)
         session = builder.getOrCreate()
