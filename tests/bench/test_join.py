@@ -183,6 +183,7 @@ def test_an_unknown_engine_fails_by_name(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_this_process")
 def test_join_runs_on_both_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "join", "--against", "spark", "--data", str(tmp_path), *SMALL]) == 0
     own, spark, last = map(json.loads, capsys.readouterr().out.splitlines())

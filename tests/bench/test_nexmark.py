@@ -320,7 +320,7 @@ def test_names_are_taken_once() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_this_process")
 def test_spark_gives_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--against", "spark", "--queries", "q5,q17", "--data", str(tmp_path), *SMALL]
     assert main(["bench", "nexmark", *arguments]) == 0

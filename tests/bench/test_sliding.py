@@ -131,8 +131,9 @@ def test_a_window_has_a_length(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("in_this_process")
 def test_sliding_runs_on_both_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--rows", "400000", "--rate", "100000", "--against", "spark", "--data", str(tmp_path), *SMALL]
+    arguments = ["--rows", "40000", "--rate", "10000", "--against", "spark", "--data", str(tmp_path), *SMALL]
     assert main(["bench", "sliding", *arguments]) == 0
     own, spark, last = map(json.loads, capsys.readouterr().out.splitlines())
     # 4 s of rows: windows of 2 s end at 0+1 .. 4+1; Spark leaves those out that its watermark has not reached.

@@ -167,7 +167,7 @@ def test_a_form_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_this_process")
 def test_forms_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--rows", "6000", "--preceding", "9", "--only", "over", "--data", str(tmp_path), *SMALL]
     assert main(["bench", "uda", "forms", *arguments]) == 0
@@ -178,7 +178,7 @@ def test_forms_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_this_process")
 def test_spark_by_hand_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--rows", "20000", "--rate", "2000", "--against", "applyinpandas", "--data", str(tmp_path), *SMALL]
     assert main(["bench", "uda", "udaf", *arguments]) == 0
