@@ -91,13 +91,16 @@ class Cursor:
     def interval(self) -> timedelta:
         """Read a length of time: `5 SECONDS`, `INTERVAL '1' MINUTE`, `'2 hours'`."""
         hint = "write a number and a unit, as 5 SECONDS or INTERVAL '1' MINUTE"
-        self.take("INTERVAL")
+        said = self.take("INTERVAL")
         token = self.current
         if token is None or token.token_type not in {TokenType.NUMBER, TokenType.STRING}:
             self.fail("expected a length of time", hint=hint)
         self.index += 1
         words, last = token.text, token
         if " " not in words.strip():
+            if token.token_type is TokenType.STRING and not said:
+                self.index -= 1
+                self.fail("expected INTERVAL", hint=hint)
             if self.current is None:
                 self.fail("expected a unit of time", hint=hint)
             last = self.current

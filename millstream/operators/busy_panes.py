@@ -35,12 +35,14 @@ class BusyPanes:
 
     def beats(self, every: int) -> Ints:
         """The first of the times origin + k * every after each of the panes, in order."""
-        starts = self.panes * self._window.pane
-        return np.unique(self._window.origin + (starts // every + 1) * every)
+        return np.unique(self._beats(every))
 
-    def forget(self, before: int) -> None:
-        """Let go of the panes in which only windows before one end."""
-        self._set(self.panes[self._firsts() >= before])
+    def forget(self, until: int, every: int | None) -> None:
+        """Let go of the panes of which nothing is to be said after a time: no window's end, and no beat of EMIT."""
+        needed = self._firsts() >= self._window.first_open(until)
+        if every is not None:
+            needed |= self._beats(every) > until
+        self._set(self.panes[needed])
 
     def save(self) -> None:
         """Write them, if they have changed."""
@@ -51,6 +53,11 @@ class BusyPanes:
             self._blobs.put(BLOB, self.panes.tobytes())
         else:
             self._blobs.delete(BLOB)
+
+    def _beats(self, every: int) -> Ints:
+        starts = self.panes * self._window.pane
+        beats: Ints = self._window.origin + (starts // every + 1) * every
+        return beats
 
     def _firsts(self) -> Ints:
         return self._window.spans(self._window.origin + self.panes * self._window.pane)[0]

@@ -142,7 +142,8 @@ class PanedAggregate(Operator):
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())
         self._promises.pass_by(until)
         if self._busy is not None:
-            self._busy.forget(self._window.first_open(until))
+            emit = self._work.emit
+            self._busy.forget(until, emit.every if emit is not None and emit.pace is Pace.EVENT else None)
         self._forget(until)
 
     def _merged(self, until: int, now: int) -> Iterator[pa.Table]:

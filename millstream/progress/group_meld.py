@@ -57,8 +57,8 @@ class GroupMeld:
         if not any(self._ahead):
             return []
         self._forget()
-        before, self._said = self._said, self._melted()
-        return [(group, until) for group, until in self._said.items() if until > before.get(group, until - 1)]
+        before, self._said = by_names(self._said), self._melted()
+        return [(group, until) for group, until in self._said.items() if _is_news(group, until, before)]
 
     @property
     def record(self) -> pa.Table | None:
@@ -96,6 +96,24 @@ class GroupMeld:
             choices = ahead if part.time is None else {(): part.time, **ahead}
             melted = choices if melted is None else _met(melted, choices, floor)
         return {group: until for group, until in (melted or {}).items() if group and (floor is None or until > floor)}
+
+
+def _is_news(group: Group, until: int, said: Mapping[tuple[str, ...], Mapping[Group, int]]) -> bool:
+    """Whether nothing said so far, of the group or of a coarser one, promises as much.
+
+    A coarser promise may have been all that was left of one to the group itself.
+
+    >>> said = by_names({(("k", 1),): 5})
+    >>> _is_news((("k", 1), ("n", 2)), 5, said), _is_news((("k", 1), ("n", 2)), 6, said)
+    (False, True)
+    """
+    names = {name for name, _ in group}
+    coarser = (
+        promises.get(tuple(pair for pair in group if pair[0] in named), until - 1)
+        for named, promises in said.items()
+        if names.issuperset(named)
+    )
+    return all(until > told for told in coarser)
 
 
 def _met(ours: Mapping[Group, int], theirs: Mapping[Group, int], floor: int | None) -> dict[Group, int]:

@@ -220,6 +220,22 @@ def test_landmarks_by_batch(pace: Pace) -> None:
     ]
 
 
+def _read(job: Grouped, tables: Iterator[pa.Table]) -> list[Any]:
+    return [answer for found in tables for answer in read(job, found)]
+
+
+def test_a_landmark_is_answered_at_a_beat_after_its_window_has_closed() -> None:
+    job = Grouped(KEYS, (COUNT,), Landmark(2), emit=Emit(Pace.EVENT, 3))
+    store = MemoryBlobs()
+    operator = PanedAggregate(job, store)
+    operator.process(partial_states(job, table([(0, "a", 1, True), (7, "a", 1, True)])))
+    assert _read(job, operator.punctuate(Punctuation(2))) == [((None, 2, "final", "a"), (1,))]
+    list(operator.end_batch())
+    operator = PanedAggregate(job, store)
+    assert _read(job, operator.punctuate(Punctuation(3))) == [((None, 4, "partial", "a"), (1,))]
+    assert _read(job, operator.punctuate(Punctuation(8))) == [((None, 8, "final", "a"), (2,))]
+
+
 def test_landmarks_by_the_wall_clock() -> None:
     told = Told(Landmark(10), Emit(Pace.WALL, 1))
     told.batch((1, "a", 1), (12, "b", 1), (15, "a", 1))

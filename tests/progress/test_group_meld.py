@@ -89,6 +89,22 @@ def test_equals_the_definition(batches: list[tuple[Any, Any]], restarts: bool) -
     assert Meld(parts).time == (min(lows) if min(lows) > NEVER else None)
 
 
+def test_a_promise_is_not_said_again_when_a_coarser_one_stood_for_it_in_between() -> None:
+    parts = [LowWatermark(slack=3), LowWatermark(slack=None)]
+    meld = GroupMeld(parts)
+    coarse, fine = group_of([("k", 1.0)]), group_of([("k", 1.0), ("n", "x")])
+    for part in (0, 1):
+        meld.promised(part, to_table({coarse: 0}, TYPES))
+    meld.promised(0, to_table({fine: 0}, TYPES))
+    assert dict(meld.risen()) == {coarse: 0, fine: 0}
+    parts[0].saw(3, 3)
+    assert meld.risen() == []
+    meld.promised(0, to_table({fine: 1}, TYPES))
+    assert meld.risen() == []
+    meld.promised(1, to_table({fine: 1}, TYPES))
+    assert meld.risen() == [(fine, 1)]
+
+
 @pytest.mark.parametrize("value", [None, float("nan"), -0.0, "a", b"\0", 2**62])
 def test_values_of_any_kind_name_one_group(value: Any) -> None:
     type_ = pa.int64() if value is None else pa.scalar(value).type
