@@ -26,10 +26,10 @@ $(STAMP): pyproject.toml constraints.txt scripts/python scripts/java millstream/
 demo: setup  ## two minutes of a soccer match, four queries over its sensors, and a page of results
 	@$(BIN)/millstream demo
 
-test: setup  ## all tests: twenty minutes on two cores
+test: setup  ## all tests: nine minutes on two cores
 	@$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
-test-fast: setup  ## the tests that need no Spark and are quick: a minute and a half on two cores
+test-fast: setup  ## the tests that need no Spark and are quick: under a minute on two cores
 	@$(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not spark and not slow'
 
 thorough: setup  ## the property tests with all their cases, and the long fuzz runs: about an hour

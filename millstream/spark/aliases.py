@@ -1,7 +1,9 @@
-"""Other names for places whose own names Spark would take for patterns: links to them, in a folder of this user's.
+"""Other names for places whose own names Spark would take for patterns.
 
-There is no way to write such a name that stands for itself wherever Spark uses it. Spark remembers the names of the
-files that it has read, so a place always has the same other name.
+There is no way to write such a name that stands for itself wherever Spark uses it. So folders and single files are
+given to Spark as links to them, in a folder of this user's; files that it finds in folders are shown to it with letters
+in place of the signs of patterns (LocalFiles.java). Spark remembers the names of the files that it has read, so a place
+always has the same other name.
 """
 
 from __future__ import annotations
@@ -16,6 +18,32 @@ from millstream.errors import RunError
 
 SPECIAL = frozenset("\\*?[]{}")
 """What means something in Hadoop's patterns."""
+
+
+_LETTERS = {ord(sign): 0xE000 + ord(sign) for sign in SPECIAL}
+_SIGNS = {letter: sign for sign, letter in _LETTERS.items()}
+"""The letters that Spark is shown, and what they stand for."""
+
+_LETTER = "%EE%8"
+"""What they begin with in addresses."""
+
+
+def with_signs(path: str) -> str:
+    """A path with the signs that it has, not the letters that Spark is shown.
+
+    >>> with_signs("/tmp/x\\ue05b1\\ue05d"), with_signs("/tmp/é")
+    ('/tmp/x[1]', '/tmp/é')
+    """
+    return path if path.isascii() or os.path.lexists(path) else path.translate(_SIGNS)
+
+
+def with_letters(path: str) -> str:
+    r"""A path as our class shows it to Spark.
+
+    >>> with_signs(with_letters("/tmp/x[1]*"))
+    '/tmp/x[1]*'
+    """
+    return path.translate(_LETTERS)
 
 
 def is_special(path: str) -> bool:
@@ -43,6 +71,7 @@ def file_alias(file: str) -> str:
 
 def real(path: str) -> str:
     """The path by its own name."""
+    path = with_signs(path)
     base = f"{_base()}/"
     if not path.startswith(base):
         return path
@@ -59,8 +88,10 @@ def real_origin(url: str | None) -> str | None:
 
     >>> real_origin("file:///tmp/a%20b.csv")
     'file:///tmp/a%20b.csv'
+    >>> real_origin("file:///tmp/x%EE%81%9B.csv")
+    'file:///tmp/x%5B.csv'
     """
-    if url is None or "/aliases/" not in url:
+    if url is None or not ("/aliases/" in url or _LETTER in url):
         return url
     path = unquote(urlsplit(url).path)
     return url if real(path) == path else Path(real(path)).as_uri()

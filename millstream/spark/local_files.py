@@ -1,8 +1,8 @@
-"""Hadoop's file system of this machine, with permissions that are set by a call and not by a process.
+"""Hadoop's file system of this machine, as a class of Java of ours.
 
-Hadoop starts `chmod` for each file and folder that it makes, some fifteen times in a micro-batch. A class of Java of
-ours sets them itself. `make setup` compiles it, or `python -m millstream.mill.make_java_files`; without it, Hadoop does
-as it does.
+Hadoop starts `chmod` for each file and folder that it makes, some fifteen times in a micro-batch; the class sets
+permissions itself. Spark takes some names of files for patterns; the class shows it others (see aliases.py).
+`make setup` compiles it, or `python -m millstream.mill.make_java_files`; without it, Hadoop does as it does.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from millstream.spark.user_cache import cached, is_own
 
 CLASS_NAME = "millstream.LocalFiles"
 SOURCE = Path(__file__).with_name("LocalFiles.java")
+
+IMPLEMENTATION = "spark.hadoop.fs.file.impl"
+"""The setting that names the class."""
 
 CLASS_PATH = "SPARK_DIST_CLASSPATH"
 """Where Spark looks for classes besides its own: in the environment, so that what users configure stays as it is."""
@@ -34,7 +39,12 @@ def use_local_files() -> dict[str, str]:
     known = os.environ.get(CLASS_PATH, "").split(os.pathsep)
     if str(path) not in known:
         os.environ[CLASS_PATH] = os.pathsep.join(filter(None, (*known, str(path))))
-    return {"spark.hadoop.fs.file.impl": CLASS_NAME}
+    return {IMPLEMENTATION: CLASS_NAME}
+
+
+def reads_any_name(spark: SparkSession) -> bool:
+    """Whether Spark has the class, and reads files whose names are patterns."""
+    return spark.conf.get(IMPLEMENTATION, None) == CLASS_NAME
 
 
 def compile_local_files(jvm: Any) -> Path:

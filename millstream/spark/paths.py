@@ -11,6 +11,8 @@ import os
 import re
 from pathlib import Path
 
+from millstream.spark.aliases import with_signs
+
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _WILD = re.compile(r"[*?\[{]")
 GLOB = re.compile(r"([\\*?\[\]{}])")
@@ -49,7 +51,7 @@ def place_of(path: str) -> str:
     >>> place_of("file:/tmp/a%20b")
     '/tmp/a%20b'
     """
-    return path.removeprefix("file:")
+    return with_signs(path.removeprefix("file:"))
 
 
 def is_pattern(path: str) -> bool:

@@ -21,6 +21,7 @@ from millstream.spark.buckets import tasks_for
 from millstream.spark.changing_tables import follow_tables
 from millstream.spark.control import end_after, forget_unread
 from millstream.spark.host import Host
+from millstream.spark.local_files import reads_any_name
 from millstream.spark.progress import Counts
 from millstream.spark.silence import Quiet, listen
 from millstream.spark.sinks import BatchSink, Deliver, QueryPlace, open_sinks
@@ -105,14 +106,17 @@ def _begin(
         return writer.format("noop").start()
 
     def write(frame: DataFrame, batch: int) -> None:
-        _check_names(Path(place.checkpoint), batch)
+        _check_names(frame.sparkSession, Path(place.checkpoint), batch)
         counts.rows_out += target.write(frame, batch)
 
     return writer.foreachBatch(write).start()
 
 
-def _check_names(checkpoint: Path, batch: int) -> None:
-    """Spark reads the other files of a batch once more for each name that is a pattern, too."""
+def _check_names(spark: SparkSession, checkpoint: Path, batch: int) -> None:
+    """Without our class, Spark reads the other files of a batch once more for each name that is a pattern, too."""
     for file in files_of(checkpoint, batch):
-        if is_special(str(file.path)):
-            raise RunError(f"{real(str(file.path))} cannot be read beside others: rename it, without any of \\*?[]{{}}")
+        if is_special(str(file.path)) and not reads_any_name(spark):
+            raise RunError(
+                f"{real(str(file.path))} cannot be read beside others: Spark takes its name for a pattern\n"
+                "help: make the class that reads any name, python -m millstream.mill.make_java_files; or rename it"
+            )

@@ -12,6 +12,8 @@ from millstream.bench.oop import Kept, Peaks, Shape, measure
 from millstream.cli.main import main
 from millstream.errors import RunError, SettingError
 
+pytestmark = pytest.mark.slow
+
 SHAPE = Shape(rows=2_400, seconds=40, range=4, slide=2, keys=5)
 SKEWS = (0, 1, 5, 10)
 
@@ -22,7 +24,6 @@ def found() -> dict[str, list[Kept]]:
     return {query: [kept for kept in every if kept.query == query] for query in oop.QUERIES}
 
 
-@pytest.mark.slow
 def test_every_query_at_every_skew(found: dict[str, list[Kept]]) -> None:
     for kepts in found.values():
         assert [kept.skew for kept in kepts] == list(SKEWS)

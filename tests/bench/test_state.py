@@ -9,6 +9,8 @@ import pytest
 from millstream.bench.state import Shape, measure
 from millstream.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 
 def test_state_does_not_grow_with_tuples() -> None:
     sparse, dense = (measure(Shape(30, 1, 50, tuples)) for tuples in (1, 10))

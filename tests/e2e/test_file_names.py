@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.spark.aliases import file_alias, folder_alias, is_special, real
+from millstream.spark.local_files import IMPLEMENTATION
 from millstream.spark.paths import escaped, is_pattern, local_files, places
+from millstream.spark.sources.files import RAW
 
 NAMES = (
     "x[1]", "x1", "x[", "x]", "a?b", "acb", "{a,b}", "{", "*", "s p", " lead", "p%20c", "p%", "10:30:00", ":", "ünï",
@@ -86,8 +90,7 @@ def test_a_path_that_exists_is_that_path(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_files_of_any_name_and_age_in_a_folder(run: Callable[[str], Mill], tmp_path: Path) -> None:
-    names = [name for name in NAMES if not is_special(name)]
-    for number, name in enumerate(names):
+    for number, name in enumerate(NAMES):
         for kind in ("csv", "json", "parquet"):
             # Every third one is older by years, the others have the same time stamp.
             write(tmp_path / f"{kind}[1]" / f"{name}.{kind}", number, age=number % 3 // 2 * 9e8)
@@ -96,7 +99,7 @@ def test_files_of_any_name_and_age_in_a_folder(run: Callable[[str], Mill], tmp_p
     one = "OPTIONS (max_files_per_batch = 11)"
     mill = run(f"""
         CREATE STREAM c (id INT) SOURCE 'csv:csv[1]' {one}; CREATE QUERY csv AS SELECT id FROM c;
-        CREATE STREAM j (id INT) SOURCE 'json:json[1]/*.json' {one}; CREATE QUERY json AS SELECT id FROM j;
+        CREATE STREAM j (id INT) SOURCE 'json:json[1]/*.js*' {one}; CREATE QUERY json AS SELECT id FROM j;
         CREATE STREAM p (id INT, ts TIMESTAMP) ORDER BY ts SOURCE 'parquet:parquet[1]' {one};
         CREATE QUERY parquet AS SELECT id FROM p;
         CREATE QUERY direct AS SELECT id, count(*) [RANGE 1 DAY] AS n FROM p GROUP BY id;
@@ -105,17 +108,50 @@ def test_files_of_any_name_and_age_in_a_folder(run: Callable[[str], Mill], tmp_p
         SET reader = 'spark';
         CREATE QUERY stage AS SELECT id, count(*) [RANGE 1 DAY] AS n FROM p GROUP BY id;
     """)
-    expected = list(range(len(names)))
+    expected = list(range(len(NAMES)))
     for query in ("csv", "json", "parquet", "direct", "stage", "joined"):
         assert ids(mill, query) == expected, query
 
 
 @pytest.mark.spark
-def test_names_that_are_patterns_are_refused(mill: Mill, tmp_path: Path) -> None:
+def test_a_bad_file_of_any_name_is_rejected(run: Callable[[str], Mill], tmp_path: Path) -> None:
+    names = [name for name in NAMES if is_special(name)]
+    for number, name in enumerate(names):
+        write(tmp_path / "csv" / f"{name}.csv", number)
+        write(tmp_path / "parquet" / f"{name}.parquet", number)
+    (tmp_path / "csv" / "{bad}.csv").write_text("other\n1\n")
+    (tmp_path / "parquet" / "[bad].parquet").write_text("none")
+    mill = run("""
+        CREATE STREAM c (id INT) SOURCE 'csv:csv' ON BAD FILE REJECT; CREATE QUERY csv AS SELECT id FROM c;
+        CREATE QUERY bad_csv AS SELECT origin FROM c.REJECTED;
+        CREATE STREAM p (id INT) SOURCE 'parquet:parquet' ON BAD FILE REJECT; CREATE QUERY parquet AS SELECT id FROM p;
+        CREATE QUERY bad_parquet AS SELECT origin FROM p.REJECTED;
+    """)
+    for kind in ("csv", "parquet"):
+        assert ids(mill, kind) == list(range(len(names))), kind
+    bad = [mill.query(f"bad_{kind}").to_arrow()["origin"].to_pylist() for kind in ("csv", "parquet")]
+    assert [[Path(unquote(file)).name for file in files] for files in bad] == [["{bad}.csv"], ["[bad].parquet"]]
+
+
+@pytest.fixture
+def without_class(spark: SparkSession, mill: Mill) -> Iterator[None]:
+    """A mill whose Spark has Hadoop's own file system."""
+    assert mill.spark is spark
+    before = spark.conf.get(IMPLEMENTATION, None)
+    spark.conf.set(IMPLEMENTATION, RAW)
+    yield
+    if before is not None:
+        spark.conf.set(IMPLEMENTATION, before)
+
+
+@pytest.mark.spark
+def test_names_that_are_patterns_are_refused_without_our_class(
+    without_class: None, mill: Mill, tmp_path: Path
+) -> None:
     write(tmp_path / "in" / "x[1].csv", 1)
     write(tmp_path / "in" / "x1.csv", 2)
     mill.execute("CREATE STREAM s (id INT) SOURCE 'csv:in'; CREATE QUERY q AS SELECT id FROM s")
-    with pytest.raises(RunError, match=r"/in/x\[1\]\.csv cannot be read beside others: rename it"):
+    with pytest.raises(RunError, match=r"/in/x\[1\]\.csv cannot be read beside others: Spark takes its name for a pattern"):
         mill.wait()
     assert ids(mill, "q") == []
 

@@ -13,12 +13,13 @@ from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.errors import RunError
-from millstream.spark.aliases import file_alias, folder_alias, is_special
+from millstream.spark.aliases import file_alias, folder_alias, is_special, with_letters
 from millstream.spark.files import is_hidden
 from millstream.spark.host import Host
+from millstream.spark.local_files import CLASS_NAME, reads_any_name
 from millstream.spark.paths import escaped, is_local, is_parted, is_pattern, places, plain, split
 
-ANY_NAME = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
+RAW = "org.apache.hadoop.fs.RawLocalFileSystem"
 """Hadoop's usual local file system looks for a checksum beside each file, and fails for names with a colon."""
 
 FILES_SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -81,7 +82,7 @@ def following(
     if not is_local(path):
         return reader.option("path", path)
     place, names = _listed(path)
-    reader = reader.options(**ANY_NAME).option("path", place)
+    reader = reader.options(**_any_name(spark)).option("path", place)
     return reader if names is None else reader.option("pathGlobFilter", names)
 
 
@@ -89,8 +90,16 @@ def stored(spark: SparkSession, path: str) -> DataFrameReader:
     """A reader of the files that are there now: it knows the path."""
     if not is_local(path):
         return spark.read.option("path", path)
-    reader = spark.read.options(**ANY_NAME)
+    reader = spark.read.options(**_any_name(spark))
+    if reads_any_name(spark):
+        there, rest = split(path)
+        return reader.option("path", with_letters(there) + rest)
     return reader.option("path", escaped(path)) if is_pattern(path) else reader.option("path", path).options(**LITERAL)
+
+
+def _any_name(spark: SparkSession) -> dict[str, str]:
+    """Options with which files of all names are read, or of all that are no patterns where our class is missing."""
+    return {"fs.file.impl": f"{CLASS_NAME}$AnyName" if reads_any_name(spark) else RAW, "fs.file.impl.disable.cache": "true"}
 
 
 def _listed(path: str) -> tuple[str, str | None]:
