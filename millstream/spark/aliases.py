@@ -29,9 +29,9 @@ _LETTER = "%EE%8"
 
 
 def with_signs(path: str) -> str:
-    """A path with the signs that it has, not the letters that Spark is shown.
+    r"""A path with the signs that it has, not the letters that Spark is shown.
 
-    >>> with_signs("/tmp/x\\ue05b1\\ue05d"), with_signs("/tmp/é")
+    >>> with_signs("/tmp/x\ue05b1\ue05d"), with_signs("/tmp/é")
     ('/tmp/x[1]', '/tmp/é')
     """
     return path if path.isascii() or os.path.lexists(path) else path.translate(_SIGNS)

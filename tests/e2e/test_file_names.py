@@ -145,13 +145,13 @@ def without_class(spark: SparkSession, mill: Mill) -> Iterator[None]:
 
 
 @pytest.mark.spark
-def test_names_that_are_patterns_are_refused_without_our_class(
-    without_class: None, mill: Mill, tmp_path: Path
-) -> None:
+def test_names_that_are_patterns_are_refused_without_our_class(without_class: None, mill: Mill, tmp_path: Path) -> None:
     write(tmp_path / "in" / "x[1].csv", 1)
     write(tmp_path / "in" / "x1.csv", 2)
     mill.execute("CREATE STREAM s (id INT) SOURCE 'csv:in'; CREATE QUERY q AS SELECT id FROM s")
-    with pytest.raises(RunError, match=r"/in/x\[1\]\.csv cannot be read beside others: Spark takes its name for a pattern"):
+    with pytest.raises(
+        RunError, match=r"/in/x\[1\]\.csv cannot be read beside others: Spark takes its name for a pattern"
+    ):
         mill.wait()
     assert ids(mill, "q") == []
 

@@ -99,7 +99,10 @@ def stored(spark: SparkSession, path: str) -> DataFrameReader:
 
 def _any_name(spark: SparkSession) -> dict[str, str]:
     """Options with which files of all names are read, or of all that are no patterns where our class is missing."""
-    return {"fs.file.impl": f"{CLASS_NAME}$AnyName" if reads_any_name(spark) else RAW, "fs.file.impl.disable.cache": "true"}
+    return {
+        "fs.file.impl": f"{CLASS_NAME}$AnyName" if reads_any_name(spark) else RAW,
+        "fs.file.impl.disable.cache": "true",
+    }
 
 
 def _listed(path: str) -> tuple[str, str | None]:
