@@ -68,8 +68,15 @@ def claim(folder: Path) -> None:
     """Write down that a folder of copies belongs to this process."""
     with contextlib.suppress(OSError):  # on a full disk there are no copies either
         if have_copies():
+            _own.add(folder)
             folder.mkdir(exist_ok=True, mode=0o700)
             (folder / OWNER).write_text(owner())
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder of this process, as far as it is on this machine."""
+    shutil.rmtree(folder, ignore_errors=True)
+    _own.discard(folder)
 
 
 def remove_leftovers() -> None:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from millstream.spark.leftovers import claim, copies, have_copies
+from millstream.spark.leftovers import claim, copies, have_copies, remove
 
 VERSION = ".version"
 
@@ -32,7 +32,7 @@ def claim_copies(query: str) -> None:
 
 def forget_copies(query: str) -> None:
     """Remove the copies of a query that has ended, as far as they are on this machine."""
-    shutil.rmtree(copies_of(query), ignore_errors=True)
+    remove(copies_of(query))
 
 
 class LocalCopy:

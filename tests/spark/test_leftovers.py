@@ -68,6 +68,12 @@ def test_copies_go_with_their_owner(dead: str) -> None:
     assert sorted(one.name for one in copies().iterdir()) == ["mine", "new"]
 
 
+def test_copies_go_with_a_process_that_ends_at_once() -> None:
+    claim(copies() / "0123456789ab")
+    leftovers.remove_own()
+    assert list(copies().iterdir()) == []
+
+
 def test_nobody_elses_folder_is_taken_for_copies(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     copies().symlink_to(tmp_path / "elsewhere")
