@@ -15,7 +15,7 @@ help:  ## show this list
 setup: $(STAMP)  ## virtual environment, packages, Java
 	@$(JAVA) --check
 
-$(STAMP): pyproject.toml constraints.txt scripts/python scripts/java millstream/spark/LocalFiles.java
+$(STAMP): pyproject.toml constraints.txt scripts/python scripts/java millstream/spark/process/LocalFiles.java
 	@$(JAVA) --install
 	@scripts/python -m venv $(VENV)
 	@echo "installing the packages into $(VENV) (about two minutes the first time)"

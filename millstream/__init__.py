@@ -18,8 +18,8 @@ from millstream.errors import (
 )
 
 if TYPE_CHECKING:
-    from millstream.language.declare_aggregate import aggregate
     from millstream.mill import Answer, Mill, RunningQuery, connect
+    from millstream.udas.bind.declare import aggregate
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(millstream.mill, name)
     if name == "aggregate":
-        from millstream.language.declare_aggregate import aggregate
+        from millstream.udas.bind.declare import aggregate
 
         return aggregate
     message = f"module 'millstream' has no attribute '{name}'"

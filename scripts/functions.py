@@ -1,4 +1,4 @@
-"""Writes millstream/language/functions.tsv: every function of the installed Spark and its kind."""
+"""Writes millstream/language/types/functions.tsv: every function of the installed Spark and its kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parent.parent / "millstream" / "language" / "functions.tsv"
+TARGET = Path(__file__).parent.parent / "millstream" / "language" / "types" / "functions.tsv"
 
 GROUPS = {
     "agg_funcs": "aggregate",

@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """The one Spark session of the run."""
-    from millstream.spark.session import open_session
+    from millstream.spark.process.session import open_session
 
     session = open_session("local[2]", log=tmp_path_factory.mktemp("spark") / "spark.log")
     yield session

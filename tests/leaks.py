@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 from pyspark import SparkContext
 
-from millstream.spark.jvm import process_id
+from millstream.spark.process.jvm import process_id
 
 OWN_CALLERS = 2
 """Threads of Spark that call Python at any time: the one that tells of progress, and the one that collects garbage.

@@ -31,7 +31,7 @@ def compare(
     warm_up_seconds: int = 0,
 ) -> list[Result]:
     """Run a workload on several engines."""
-    from millstream.spark.session import LOCAL_SETTINGS
+    from millstream.spark.process.session import LOCAL_SETTINGS
 
     for name in names:
         if name in workload.set_up:

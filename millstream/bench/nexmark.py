@@ -149,7 +149,7 @@ def measure(
 def _setting(plan: Plan, root: Path, say: Say) -> Setting:
     """Make the data; what all engines are given."""
     from millstream.nexmark.folder import auctions
-    from millstream.spark.session import LOCAL_SETTINGS
+    from millstream.spark.process.session import LOCAL_SETTINGS
 
     say(f"data: {plan.events:,} events, {plan.rate:,} in a second of their time, under {root}")
     data = auctions(root, events=plan.events, seed=plan.seed, settings=Settings(rate=plan.rate)).absolute()

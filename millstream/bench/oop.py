@@ -21,12 +21,12 @@ from millstream.errors import RunError, SettingError
 from millstream.operators.answers import END
 from millstream.operators.blobs import MemoryBlobs, from_bytes
 from millstream.operators.grouped import TIME, Call, Grouped
-from millstream.operators.joining import Joining, JoinKind, key_name
-from millstream.operators.merge_ordered import MergeOrdered
-from millstream.operators.pane_store import ALONE, TOGETHER
-from millstream.operators.paned_aggregate import PanedAggregate
-from millstream.operators.partials import partial_states
-from millstream.operators.window_join import WindowJoin
+from millstream.operators.join.joining import Joining, JoinKind, key_name
+from millstream.operators.join.window_join import WindowJoin
+from millstream.operators.ordered.merge_ordered import MergeOrdered
+from millstream.operators.panes.paned_aggregate import PanedAggregate
+from millstream.operators.panes.partials import partial_states
+from millstream.operators.panes.store import ALONE, TOGETHER
 from millstream.progress.low_watermark import LowWatermark
 from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation

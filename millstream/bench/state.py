@@ -81,8 +81,8 @@ def measure(shape: Shape) -> Kept:
 def drive(shape: Shape) -> Kept:
     """Feed an operator twice the range of event time, so that for the second half its windows are full."""
     from millstream.operators.blobs import MemoryBlobs
-    from millstream.operators.paned_aggregate import PanedAggregate
-    from millstream.operators.partials import partial_states
+    from millstream.operators.panes.paned_aggregate import PanedAggregate
+    from millstream.operators.panes.partials import partial_states
     from millstream.progress.punctuation import Punctuation
 
     work = _work(shape)

@@ -17,7 +17,7 @@ from millstream.bench.uda_variants import Variant
 
 if TYPE_CHECKING:
     from millstream.operators.blobs import MemoryBlobs
-    from millstream.operators.framed_over import FramedOver
+    from millstream.operators.over.framed_over import FramedOver
 
 ITEMS = 1000
 GROWTH = 4
@@ -102,7 +102,7 @@ def measure(variant: Variant, window: int, slide: int, limits: Limits) -> Found:
     may be a recomputation of the whole window, and the first one is then all that there is time for.
     """
     from millstream.operators.blobs import MemoryBlobs
-    from millstream.operators.over_calls import over_operator
+    from millstream.operators.over.calls import over_operator
 
     _warm_up(variant)
     blobs, feed = MemoryBlobs(), _Feed(variant, window)
@@ -148,7 +148,7 @@ def measure(variant: Variant, window: int, slide: int, limits: Limits) -> Found:
 def answers(variant: Variant, window: int, slide: int, rows: int, batch: int) -> list[Any]:
     """What a variant answers: all of them must say the same."""
     from millstream.operators.blobs import MemoryBlobs
-    from millstream.operators.over_calls import over_operator
+    from millstream.operators.over.calls import over_operator
 
     work = variant.work(window, slide)
     operator, feed = over_operator(work)(work, MemoryBlobs()), _Feed(variant, window)

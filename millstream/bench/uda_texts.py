@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from millstream.aggregates.user.body import Body
+    from millstream.udas.body import Body
 
 AVERAGE = """
 CREATE AGGREGATE sql_avg (x DOUBLE) : DOUBLE {
@@ -117,8 +117,8 @@ def body_of(text: str) -> Body:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.definitions import UserAggregate
     from millstream.errors import RunError
-    from millstream.language.bind import Define, bind
-    from millstream.language.parser import parse
+    from millstream.language.bind.statement import Define, bind
+    from millstream.language.parse.parser import parse
 
     (statement,) = parse(text)
     bound = bind(statement, Catalog())

@@ -11,7 +11,7 @@ from millstream.errors import SettingError, suggest
 
 if TYPE_CHECKING:
     from millstream.aggregates.contract import Aggregate
-    from millstream.operators.framed import Framed
+    from millstream.operators.over.framed import Framed
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Variant:
 
     def work(self, window: int, slide: int) -> Framed:
         """OVER (ROWS window - 1 PRECEDING SLIDE slide)."""
-        from millstream.operators.framed import Framed, FramedCall
         from millstream.operators.grouped import TIME, Call
+        from millstream.operators.over.framed import Framed, FramedCall
         from millstream.windows.over import OverRows
 
         frame = OverRows(window - 1 if self.bounded else None, slide)
@@ -40,8 +40,8 @@ class Variant:
 
 def _sql(base: str | None = None, window: str | None = None) -> Callable[[], Aggregate]:
     def make() -> Aggregate:
-        from millstream.aggregates.user.choose import sql_aggregate
-        from millstream.aggregates.user.sql_aggregate import Versions
+        from millstream.udas.choose import sql_aggregate
+        from millstream.udas.sql_aggregate import Versions
 
         return sql_aggregate(Versions(base and texts.body_of(base), window and texts.body_of(window)))  # type: ignore[arg-type]
 
@@ -51,8 +51,8 @@ def _sql(base: str | None = None, window: str | None = None) -> Callable[[], Agg
 def _python_average() -> Aggregate:
     import pyarrow as pa
 
-    from millstream.aggregates.user.python_aggregate import PyAggregate
     from millstream.bench.uda_classes import BatchAverage
+    from millstream.udas.python.aggregate import PyAggregate
 
     return PyAggregate("python_avg", BatchAverage, [pa.float64()], (("answer", pa.float64()),))
 

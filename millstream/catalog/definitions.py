@@ -11,11 +11,11 @@ from typing import Any
 from sqlglot import exp
 
 from millstream.aggregates.contract import Aggregate
-from millstream.aggregates.user.body import Body
 from millstream.catalog.address import Address
 from millstream.catalog.ahead import Ahead
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
+from millstream.udas.body import Body
 from millstream.windows.contract import Window
 from millstream.windows.emit import Emit
 from millstream.windows.join_kind import JoinKind

@@ -16,8 +16,8 @@ from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Query
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
 from millstream.cli.lexer import KEYWORDS, STATEMENT_WORDS, TYPES
-from millstream.language import functions
-from millstream.language.parser import CREATED, DROPPED, SHOWN
+from millstream.language.parse.parser import CREATED, DROPPED, SHOWN
+from millstream.language.types import functions
 
 _PIECE = re.compile(
     r"""(?P<comment>--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)

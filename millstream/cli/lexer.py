@@ -17,7 +17,7 @@ from pygments.token import (  # type: ignore[import-untyped]
     Whitespace,
 )
 
-from millstream.language import functions
+from millstream.language.types import functions
 
 STATEMENT_WORDS = (
     "CREATE", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "SELECT", "SET", "SHOW", "WITH",

@@ -132,9 +132,9 @@ class _Run:
         return self._stop.is_set() or self._watch.gave_up or self._problem is not None
 
     def _work(self, text: str) -> None:
-        from millstream.language.bind import Rows, Start, Store
-        from millstream.spark.failures import SPARK_ERRORS, explain_failure
-        from millstream.spark.jvm import hung_up
+        from millstream.language.bind.statement import Rows, Start, Store
+        from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
+        from millstream.spark.process.jvm import hung_up
 
         try:
             with hung_up():
@@ -167,7 +167,7 @@ class _Run:
 
     def _halt(self, worker: threading.Thread) -> None:
         """Stop what runs, whatever that is: Spark's start, a statement, the queries."""
-        from millstream.spark.jvm import end_spark
+        from millstream.spark.process.jvm import end_spark
 
         if self._problem is None:
             self._progress.say("stopping")
@@ -185,7 +185,7 @@ class _Run:
                 query.stop()
 
     def _call_off(self) -> None:
-        from millstream.spark.failures import SPARK_ERRORS
+        from millstream.spark.process.failures import SPARK_ERRORS
 
         with contextlib.suppress(*SPARK_ERRORS):
             self._mill.spark.sparkContext.cancelJobGroup(JOBS)
@@ -206,9 +206,9 @@ def _leave(code: int) -> None:
     """End at once, and leave nothing behind all the same."""
     sys.stderr.write("stopped at once\n")
     sys.stderr.flush()
-    if "millstream.spark.jvm" in sys.modules:
-        from millstream.spark.jvm import end_spark
-        from millstream.spark.leftovers import remove_own
+    if "millstream.spark.process.jvm" in sys.modules:
+        from millstream.spark.process.jvm import end_spark
+        from millstream.spark.process.leftovers import remove_own
 
         end_spark(0)
         remove_own()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millstream.errors import MillstreamError
 from millstream.mill import Mill, RunningQuery
-from millstream.spark.jvm import is_lost, last_word
+from millstream.spark.process.jvm import is_lost, last_word
 
 RESTART, CONTINUE, STOP = "restart", "continue", "stop"
 ON_FAILURE = (RESTART, CONTINUE, STOP)

@@ -23,7 +23,7 @@ from millstream.catalog.far_times import moment_text
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema, type_name
 from millstream.catalog.settings import Settings
-from millstream.language import functions
+from millstream.language.types import functions
 from millstream.mill.answers import table_of
 from millstream.mill.running import RunningQuery
 

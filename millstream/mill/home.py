@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from millstream.connectors.sinks import QueryPlace
 from millstream.errors import RunError
 from millstream.mill.file_names import as_it_is, file_name
 from millstream.mill.query_record import QueryRecord
 from millstream.mill.trust import check_queries, make_ours
-from millstream.spark.leftovers import LOCK, keep, new_folder
-from millstream.spark.sinks import QueryPlace
+from millstream.spark.process.leftovers import LOCK, keep, new_folder
 
 
 class Home:

@@ -12,9 +12,9 @@ from pyspark import SparkConf, SparkContext
 
 from millstream.errors import MillstreamError
 from millstream.mill.mill import connect
-from millstream.spark.class_archive import QUIET, archive_path
-from millstream.spark.jvm import end_spark, launch
-from millstream.spark.local_files import compile_local_files
+from millstream.spark.process.class_archive import QUIET, archive_path
+from millstream.spark.process.jvm import end_spark, launch
+from millstream.spark.process.local_files import compile_local_files
 
 
 def make_class() -> Path:

@@ -20,17 +20,19 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from millstream.aggregates.user.compiled import compile_aggregate
-from millstream.aggregates.user.kernel import kernel_of
-from millstream.aggregates.user.python_class import add_folder
 from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table, UserAggregate
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.catalog.settings import Settings
+from millstream.connectors.files.paths import absolute
+from millstream.connectors.sinks import QueryPlace
+from millstream.connectors.tcp.limits import limits_of
+from millstream.connectors.tcp.listener import TcpListener
+from millstream.connectors.text import readable
 from millstream.errors import MillstreamError, RunError, suggest
-from millstream.language.bind import (
+from millstream.language.bind.statement import (
     Assignment,
     Bound,
     Define,
@@ -45,10 +47,9 @@ from millstream.language.bind import (
     Store,
     bind,
 )
-from millstream.language.declare_aggregate import adopt
-from millstream.language.parser import statements
-from millstream.language.trial import pretend
-from millstream.language.trial_calls import below
+from millstream.language.parse.parser import statements
+from millstream.language.trial.calls import below
+from millstream.language.trial.pretend import pretend
 from millstream.mill import describe
 from millstream.mill.answers import Answer
 from millstream.mill.home import Home
@@ -64,23 +65,22 @@ from millstream.plan.explain import explain
 from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
 from millstream.plan.trace import holds_back, reduces, steps
-from millstream.spark.buckets import task_count
-from millstream.spark.failures import SPARK_ERRORS, explain_failure, told_in_a_sentence
 from millstream.spark.host import Host
-from millstream.spark.local_copy import claim_copies
-from millstream.spark.lowering import lower
-from millstream.spark.paths import absolute
-from millstream.spark.progress import ProgressListener
-from millstream.spark.query import Clocks, start
-from millstream.spark.session import open_session
-from millstream.spark.shipping import ship_classes
-from millstream.spark.silence import quiet_streams
-from millstream.spark.sinks import QueryPlace
-from millstream.spark.sinks.text import readable
-from millstream.spark.tcp_limits import limits_of
-from millstream.spark.tcp_listener import TcpListener
-from millstream.spark.ticker import pace_of
-from millstream.spark.try_calls import try_all
+from millstream.spark.lower.lowering import lower
+from millstream.spark.lower.try_calls import try_all
+from millstream.spark.process.failures import SPARK_ERRORS, explain_failure, told_in_a_sentence
+from millstream.spark.process.session import open_session
+from millstream.spark.run.buckets import task_count
+from millstream.spark.run.progress import ProgressListener
+from millstream.spark.run.query import Clocks, start
+from millstream.spark.run.shipping import ship_classes
+from millstream.spark.run.silence import quiet_streams
+from millstream.spark.run.ticker import pace_of
+from millstream.spark.stage.local_copy import claim_copies
+from millstream.udas.bind.declare import adopt
+from millstream.udas.generated.compiled import compile_aggregate
+from millstream.udas.kernels.kernel import kernel_of
+from millstream.udas.python.declared import add_folder
 
 Display = Callable[[str, pa.Table], None]
 """Shows the rows that a query sends to the terminal."""

@@ -11,15 +11,15 @@ import pandas as pd
 import pyarrow as pa
 
 from millstream.catalog.definitions import Query
+from millstream.connectors.sinks import QueryPlace
 from millstream.errors import RunError
 from millstream.mill.results import Results
 from millstream.mill.values import frame
-from millstream.spark.bounded_run import Handle, last_of
-from millstream.spark.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
-from millstream.spark.jvm import is_lost, talking
-from millstream.spark.local_copy import forget_copies
-from millstream.spark.progress import Counts
-from millstream.spark.sinks import QueryPlace
+from millstream.spark.process.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
+from millstream.spark.process.jvm import is_lost, talking
+from millstream.spark.run.bounded_run import Handle, last_of
+from millstream.spark.run.progress import Counts
+from millstream.spark.stage.local_copy import forget_copies
 
 LAST_WORD_SECONDS = 10.0
 """How long to wait for Spark's events on a query that has ended: they come a moment later."""

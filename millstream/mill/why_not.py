@@ -11,7 +11,7 @@ from millstream.catalog.far_times import moment_text
 from millstream.catalog.intervals import spoken
 from millstream.plan.algebra import Node, Scan
 from millstream.plan.trace import STAGES, steps
-from millstream.spark.progress import Counts
+from millstream.spark.run.progress import Counts
 
 
 def why_not(name: str, plan: Node, counts: Counts) -> str:

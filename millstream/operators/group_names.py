@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from millstream.aggregates.user.python_errors import UserCodeError
+from millstream.udas.python.errors import UserCodeError
 
 
 @contextmanager

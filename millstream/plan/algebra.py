@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.definitions import AggregateCall, Framed, Item, OnBadFile, Stream, Table, Windowed
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
-from millstream.language.written import written
+from millstream.language.parse.written import written
 from millstream.plan.evaluation import evaluation
 from millstream.plan.shapes import emission, length, shape
 from millstream.windows.panes import Paned

@@ -7,8 +7,8 @@ from typing import Any
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.evaluation import over_frames, over_panes
-from millstream.aggregates.user.python_aggregate import PromisedAggregate
-from millstream.aggregates.user.sql_aggregate import SqlAggregate
+from millstream.udas.python.aggregate import PromisedAggregate
+from millstream.udas.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.landmark import Landmark
 from millstream.windows.over import Over, OverRows

@@ -9,7 +9,7 @@ import pyarrow as pa
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import AggregateCall, Item
 from millstream.catalog.schema import Column, type_name
-from millstream.language.written import written
+from millstream.language.parse.written import written
 from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
 from millstream.plan.schemas import chosen, schema_of
 from millstream.plan.several import MergeOrdered, Unique, WindowJoin

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.definitions import Equality
-from millstream.language.written import written
+from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
 from millstream.plan.shapes import within
 from millstream.windows.join_kind import JoinKind

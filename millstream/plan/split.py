@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.catalog.definitions import Output
-from millstream.language.written import written
+from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
 
 

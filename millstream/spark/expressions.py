@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from millstream.language import coercion as c
-from millstream.language.dialect import Esl
+from millstream.language.parse.dialect import Esl
+from millstream.language.types import coercion as c
 
 _FORGIVING = {"aes_decrypt", "parse_json", "to_binary", "to_number", "url_decode"}
 """The functions that stop a query even with ANSI mode off, and have a try_ form."""

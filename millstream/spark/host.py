@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from millstream.spark.paths import absolute
+from millstream.connectors.files.paths import absolute
 
 if TYPE_CHECKING:
-    from millstream.spark.sinks.place import QueryPlace
+    from millstream.connectors.place import QueryPlace
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.schema import Schema
 from millstream.cli.progress import Progress
 from millstream.cli.summary import summarize
-from millstream.spark.progress import Counts, Leap
+from millstream.spark.run.progress import Counts, Leap
 
 DAY = 86_400_000_000
 

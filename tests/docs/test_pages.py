@@ -17,10 +17,10 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
 from millstream.errors import NotYet, Refused
-from millstream.language.bind import bind
-from millstream.language.functions import FORBIDDEN
-from millstream.language.parser import statements
-from millstream.language.trial import pretend
+from millstream.language.bind.statement import bind
+from millstream.language.parse.parser import statements
+from millstream.language.trial.pretend import pretend
+from millstream.language.types.functions import FORBIDDEN
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks", "soccer")

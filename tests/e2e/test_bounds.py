@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
 from millstream.mill import Mill, connect
-from millstream.spark import abandoned
+from millstream.spark.process import abandoned
 from tests.leaks import held
 
 pytestmark = pytest.mark.spark
@@ -96,7 +96,7 @@ def test_a_bad_place_is_told_when_it_is_used(mill: Mill, tmp_path: Path) -> None
 
 
 def test_sparks_process_is_where_it_is_looked_for(spark: SparkSession) -> None:
-    from millstream.spark import jvm
+    from millstream.spark.process import jvm
 
     assert [one.name() for one in jvm._jvms()] == ["java"]
     assert not jvm.is_lost()

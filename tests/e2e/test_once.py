@@ -10,7 +10,7 @@ import pytest
 
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
-from millstream.spark.control import END, signal
+from millstream.spark.run.control import END, signal
 
 pytestmark = pytest.mark.spark
 

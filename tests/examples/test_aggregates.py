@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from millstream.aggregates.user.compiled import Compiled, compile_aggregate
-from millstream.aggregates.user.states import WindowState
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.bind import Define, Start, bind
-from millstream.language.parser import statements
-from millstream.language.trial import pretend
+from millstream.language.bind.statement import Define, Start, bind
+from millstream.language.parse.parser import statements
+from millstream.language.trial.pretend import pretend
 from millstream.mill import connect
+from millstream.udas.generated.compiled import Compiled, compile_aggregate
+from millstream.udas.generated.states import WindowState
 
 FOLDER = Path(__file__).parents[2] / "examples" / "aggregates"
 SECOND = 1_000_000

@@ -22,9 +22,9 @@ import pytest
 
 from millstream.errors import RunError
 from millstream.mill import Mill
-from millstream.spark import abandoned
-from millstream.spark.jvm import process_id, scratch
-from millstream.spark.leftovers import owner
+from millstream.spark.process import abandoned
+from millstream.spark.process.jvm import process_id, scratch
+from millstream.spark.process.leftovers import owner
 from tests.leaks import held
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind import bind
-from millstream.language.parser import parse
-from millstream.language.trial import pretend
+from millstream.language.bind.statement import bind
+from millstream.language.parse.parser import parse
+from millstream.language.trial.pretend import pretend
 
 SCRIPT = """
 CREATE STREAM open_auction (item_id INT, seller_id CHAR(10), price REAL, start_time TIMESTAMP)

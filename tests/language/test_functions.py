@@ -5,9 +5,9 @@ from typing import ClassVar
 import pytest
 from sqlglot import exp, parse_one
 
-from millstream.language import functions
-from millstream.language.functions import FORBIDDEN, Kind, called, is_aggregate, kind, names
-from millstream.language.spark_dialect import TYPED, SparkFaithful
+from millstream.language.parse.spark_dialect import TYPED, SparkFaithful
+from millstream.language.types import functions
+from millstream.language.types.functions import FORBIDDEN, Kind, called, is_aggregate, kind, names
 
 
 def parse(text):

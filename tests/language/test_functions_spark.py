@@ -11,10 +11,10 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from millstream.catalog.schema import sql_type, type_name
-from millstream.language import functions
-from millstream.language.functions import FORBIDDEN, Kind, kind
-from millstream.language.spark_dialect import SparkFaithful
-from millstream.language.types import infer
+from millstream.language.parse.spark_dialect import SparkFaithful
+from millstream.language.types import functions
+from millstream.language.types.functions import FORBIDDEN, Kind, kind
+from millstream.language.types.infer import infer
 
 pytestmark = pytest.mark.spark
 

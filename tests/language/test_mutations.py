@@ -21,17 +21,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, Select, Stream, Table
+from millstream.connectors.place import QueryPlace
+from millstream.connectors.text import readable as as_read
 from millstream.errors import EslError
-from millstream.language.bind import Bound, Define, Plan, Rows, Start, Store, bind
-from millstream.language.parser import parse
-from millstream.language.trial import pretend
+from millstream.language.bind.statement import Bound, Define, Plan, Rows, Start, Store, bind
+from millstream.language.parse.parser import parse
+from millstream.language.trial.pretend import pretend
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
 from millstream.spark.host import Host
-from millstream.spark.lowering import lower
-from millstream.spark.sinks.place import QueryPlace
-from millstream.spark.sinks.text import readable as as_read
-from millstream.spark.try_calls import try_all
+from millstream.spark.lower.lowering import lower
+from millstream.spark.lower.try_calls import try_all
 from tests.language.mutations import Case, Mutator, corpus, learnt, outcome, snapshot
 
 TRIED = int(os.environ.get("MILLSTREAM_FUZZ", "300"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from millstream.language.time_bounds import time_bounds
+from millstream.language.clauses.time_bounds import time_bounds
 
 SECOND = 1_000_000
 

@@ -4,9 +4,9 @@ import pytest
 from sqlglot import parse_one
 
 from millstream.catalog.schema import sql_type, type_name
-from millstream.language.spark_dialect import SparkFaithful
-from millstream.language.type_checks import check, check_condition
-from millstream.language.types import infer
+from millstream.language.parse.spark_dialect import SparkFaithful
+from millstream.language.types.checks import check, check_condition
+from millstream.language.types.infer import infer
 
 COLUMNS = {
     name: sql_type(type_)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind import Define, Start, bind
-from millstream.language.parser import statements
+from millstream.language.bind.statement import Define, Start, bind
+from millstream.language.parse.parser import statements
 from millstream.mill.why_not import why_not
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
-from millstream.spark.progress import Counts
+from millstream.spark.run.progress import Counts
 
 STREAMS = """
     CREATE STREAM a (ts TIMESTAMP, v INT) ORDER BY ts SLACK 2 SECONDS SOURCE 'csv:a';

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from millstream.aggregates.user.choose import grouped_aggregate, sql_aggregate
-from millstream.aggregates.user.online import OnlineAggregate
-from millstream.aggregates.user.sql_aggregate import Seen, SqlAggregate, Versions, in_order
-from tests.aggregates.user.making import compiled
-from tests.operators.test_over import SLACK, Row, Stream
+from millstream.udas.choose import grouped_aggregate, sql_aggregate
+from millstream.udas.online import OnlineAggregate
+from millstream.udas.sql_aggregate import Seen, SqlAggregate, Versions, in_order
+from tests.operators.over.test_over import SLACK, Row, Stream
+from tests.udas.making import compiled
 
 Values = tuple[Any, ...]
 Hand = Callable[[Sequence[Values]], list[Values]]

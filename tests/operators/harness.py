@@ -22,10 +22,10 @@ from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import PANE, TIME, Call, Grouped
-from millstream.operators.paned_aggregate import PanedAggregate
-from millstream.operators.partials import partial_states
+from millstream.operators.panes.paned_aggregate import PanedAggregate
+from millstream.operators.panes.partials import partial_states
 from millstream.progress.punctuation import Punctuation
-from millstream.spark.packets import scatter
+from millstream.spark.stage.packets import scatter
 from millstream.windows.emit import Pace
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned

@@ -11,18 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from millstream.aggregates.user.kernel import kernel_of
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.bind import bind
-from millstream.language.parser import statements
-from millstream.language.trial import pretend
+from millstream.language.bind.statement import bind
+from millstream.language.parse.parser import statements
+from millstream.language.trial.pretend import pretend
 from millstream.mill import Mill
 from millstream.soccer.aggregates import EVENT, GRIDS, BallLog, Heat
 from millstream.soccer.queries import NAMES, script
 from millstream.soccer.results import check
 from millstream.soccer.rules import Rules
 from millstream.soccer.write import match
+from millstream.udas.kernels.kernel import kernel_of
 
 SECOND = 1_000_000
 

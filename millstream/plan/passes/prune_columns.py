@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.language import functions
+from millstream.language.types import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
 from millstream.plan.several import TableJoin, Union, WindowJoin
 from millstream.plan.split import Split

@@ -9,7 +9,7 @@ from typing import cast
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.predicates import unsupported
+from millstream.expressions.build.predicates import unsupported
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
 from millstream.plan.renamed import renamed
 from millstream.plan.several import TableJoin, WindowJoin

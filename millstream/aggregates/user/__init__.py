@@ -1,1 +1,0 @@
-"""Aggregates that users define in SQL: their bodies as data, and the Python that is generated from them."""

@@ -1,0 +1,29 @@
+"""Files that we open ourselves, in processes of Python: Spark tells which there are."""
+
+from __future__ import annotations
+
+import uuid
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.readwriter import DataStreamReader
+
+from millstream.connectors.files.listed import FILES_SCHEMA
+from millstream.spark.run.progress import READ
+from millstream.spark.stage.direct_read import FILES, PATH, ROWS, WRITTEN_SQL
+from millstream.spark.stage.map_arrow import Arrow
+
+
+def opened(reader: DataStreamReader, function: Arrow, columns: str) -> DataFrame:
+    """The rows that a function for mapInArrow makes of files, each with its path and the time it was written.
+
+    Spark counts the files, and is told the rows.
+    """
+    files = reader.format("binaryFile").schema(FILES_SCHEMA).load()
+    listed = _counted(files, "sum(0)", "count(1)").select(PATH, F.expr(WRITTEN_SQL))
+    return _counted(listed.mapInArrow(function, columns), "count(1)", "sum(0)")
+
+
+def _counted(frame: DataFrame, rows: str, files: str) -> DataFrame:
+    counts = F.expr(f"{rows} AS {ROWS}"), F.expr(f"{files} AS {FILES}")
+    return frame.observe(f"{READ}{uuid.uuid4().hex[:8]}", *counts)

@@ -1,0 +1,1 @@
+"""Rows for this process."""

@@ -1,0 +1,33 @@
+"""Rows handed to this process: the terminal, and results that are kept to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from millstream.connectors.text import readable
+
+Deliver = Callable[[pa.Table], None]
+
+
+class RowsSink:
+    """Gives each micro-batch with rows to a function, as one Arrow table."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+
+    def readied(self, frame: DataFrame) -> DataFrame:
+        """Text where Python knows nothing else."""
+        return readable(frame)
+
+    def write(self, frame: DataFrame, batch: int) -> int:
+        """Hand a batch over."""
+        table: pa.Table = frame.toArrow()
+        if table.num_rows:
+            self._deliver(table)
+        return int(table.num_rows)
+
+    def close(self) -> None:
+        """Nothing is held."""

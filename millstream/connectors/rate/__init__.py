@@ -1,0 +1,1 @@
+"""Numbers that Spark makes by itself, so many a second."""

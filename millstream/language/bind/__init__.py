@@ -1,0 +1,1 @@
+"""Statements to definitions and SELECTs with every name resolved."""

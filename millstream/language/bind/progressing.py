@@ -1,0 +1,29 @@
+"""Which columns of a SELECT make progress, so that windows can move along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from millstream.catalog.definitions import Item
+from millstream.language.bind.scope import Scope
+
+
+def progressing(items: Sequence[Item], scope: Scope) -> tuple[str, ...]:
+    """The items that are time stamps of the input as they are.
+
+    The greatest of both time stamps of a join is one too: no pair that is still to come is older than both streams
+    (the joint punctuation of the thesis, section 7.2).
+    """
+    times = [time.lower() for time in scope.times]
+    plain = [i.name for i in items if isinstance(i.expression, exp.Column) and i.expression.name.lower() in times]
+    joint = [i.name for i in items if _is_joint(i.expression, times)]
+    return (*joint, *plain)
+
+
+def _is_joint(expression: exp.Expression, times: Sequence[str]) -> bool:
+    if not isinstance(expression, exp.Greatest) or len(times) != 2:
+        return False
+    terms = [expression.this, *expression.expressions]
+    return all(isinstance(t, exp.Column) for t in terms) and {t.name.lower() for t in terms} == set(times)

@@ -1,0 +1,1 @@
+"""The clauses of windows: brackets, OVER, EMIT, table functions."""

@@ -1,0 +1,1 @@
+"""Text to statements: the dialect on sqlglot, and every word accounted for."""

@@ -1,0 +1,355 @@
+"""Scripts to statements: one small function per statement, found by its first words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.catalog.ahead import Ahead
+from millstream.catalog.definitions import OnBadFile
+from millstream.errors import EslSyntaxError, NotYet, suggest
+from millstream.language.parse import dialect
+from millstream.language.parse.cursor import Cursor, tokens_span
+from millstream.language.parse.parts import read_columns, read_names, read_options, read_place, read_query, read_schema
+from millstream.language.parse.split import split_into
+from millstream.language.parse.statements import (
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    SelectRows,
+    SetValue,
+    Show,
+    Statement,
+    WhyNot,
+)
+from millstream.udas.parse import create_aggregate, explain_aggregate
+
+SHOWN = ("STREAMS", "TABLES", "SINKS", "QUERIES", "BUCKETS", "AGGREGATES", "SETTINGS", "FUNCTIONS")
+DROPPED = ("STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE")
+CREATED = ("STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE")
+
+
+def parse(text: str) -> list[Statement]:
+    """All statements of a script.
+
+    >>> [type(s).__name__ for s in parse("SHOW STREAMS; SELECT 1;")]
+    ['Show', 'SelectRows']
+    """
+    return list(statements(text))
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """The statements of a script one by one, so that those before a mistake can already run."""
+    for tokens in _split_script(text):
+        yield _statement(Cursor(tokens, text))
+
+
+def is_complete(text: str) -> bool:
+    """Whether a text that a person is typing ends a statement.
+
+    >>> is_complete("SELECT 1"), is_complete("SELECT 1;"), is_complete("SELECT ';")
+    (False, True, False)
+    """
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError:
+        return False
+    depth = sum((t.token_type is TokenType.L_BRACE) - (t.token_type is TokenType.R_BRACE) for t in tokens)
+    return not tokens or (tokens[-1].token_type is TokenType.SEMICOLON and depth <= 0)
+
+
+def _split_script(text: str) -> Iterator[list[Token]]:
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError as problem:
+        # sqlglot says where it stopped only in its message; an unclosed quote or comment is the one cause.
+        start = max(text.rfind("'"), text.rfind("/*"), text.rfind('"'), text.rfind("`"))
+        raise EslSyntaxError(
+            "a quote or a comment is never closed",
+            text,
+            (max(start, 0), max(start, 0) + 1),
+            clause="script",
+            hint="close it, and write a quote inside a string twice: 'it''s'",
+        ) from problem
+    depth = 0
+    part: list[Token] = []
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_BRACE) - (token.token_type is TokenType.R_BRACE)
+        if token.token_type is TokenType.SEMICOLON and depth <= 0:
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(token)
+    if part:
+        yield part
+
+
+def _statement(cursor: Cursor) -> Statement:
+    first = cursor.tokens[0]
+    for words, what in _LATER_STATEMENTS:
+        if cursor.peek(*words):
+            raise NotYet(
+                f"{what} is part of the language, but this version cannot run it yet",
+                cursor.text,
+                tokens_span(cursor.tokens[: len(words)]),
+                clause=" ".join(words),
+                hint="docs/language.md lists what works",
+            )
+    for words, parse_one in _STATEMENTS:
+        if cursor.peek(*words):
+            cursor.clause = " ".join(words)
+            statement = parse_one(cursor)
+            if not cursor.at_end:
+                cursor.fail(f"nothing more was expected after {cursor.clause}", hint="end the statement with ';'")
+            return statement
+    if cursor.peek("CREATE"):
+        cursor.clause = "CREATE"
+        cursor.take("CREATE")
+        cursor.fail("cannot create that", hint=f"CREATE can be followed by {', '.join(CREATED)}")
+    known = sorted({words[0] for words, _ in _STATEMENTS if words[0].isalpha()})
+    raise EslSyntaxError(
+        f"unknown statement '{first.text}'",
+        cursor.text,
+        (first.start, first.end + 1),
+        clause="statement",
+        hint=suggest(first.text, known),
+    )
+
+
+# -- CREATE ------------------------------------------------------------------------------------------------
+
+
+def _create_stream(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("CREATE", "STREAM")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the stream")
+    columns = cursor.bracketed("the columns") if cursor.peek("(") else []
+    if cursor.take("AS"):
+        return CreateStreamAs(
+            text=cursor.text,
+            span=span,
+            name=name,
+            renamed=read_names(cursor, columns),
+            select=read_query(cursor),
+            if_not_exists=if_not_exists,
+        )
+    if not columns:
+        cursor.fail("expected the columns of the stream, or AS SELECT", hint="CREATE STREAM s (a INT, b STRING) ...")
+    schema, computed = read_columns(cursor, columns)
+    clauses: dict[str, object] = {}
+    while not cursor.at_end:
+        clause, value = _stream_clause(cursor)
+        if clause in clauses:
+            word = clause.upper().replace("_", " ")
+            cursor.fail(f"{word} is given twice", hint="keep one of them", span=span)
+        clauses[clause] = value
+    return CreateStream(
+        text=cursor.text,
+        span=span,
+        name=name,
+        schema=schema,
+        computed=computed,
+        if_not_exists=if_not_exists,
+        **clauses,  # type: ignore[arg-type]
+    )
+
+
+def _stream_clause(cursor: Cursor) -> tuple[str, object]:
+    if cursor.take("ORDER BY"):
+        return "order_by", cursor.name("the time-stamp column")
+    if cursor.take("SLACK"):
+        return "slack", cursor.interval()
+    if cursor.take("AHEAD"):
+        return "ahead", _ahead(cursor)
+    if cursor.take("IDLE", "AFTER"):
+        return "idle_after", cursor.interval()
+    if cursor.take("KEEP"):
+        return "keep", cursor.interval()
+    if cursor.take("PUNCTUATED", "BY"):
+        tokens = cursor.bracketed("a predicate")
+        return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
+    if cursor.take("ON", "BAD", "FILE"):
+        return "on_bad_file", _on_bad_file(cursor)
+    if cursor.take("SOURCE"):
+        return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
+    if cursor.take("OPTIONS"):
+        return "options", read_options(cursor)
+    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
+    token = cursor.current
+    cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
+
+
+def _ahead(cursor: Cursor) -> Ahead:
+    if cursor.take("UNBOUNDED"):
+        return Ahead(None)
+    length = cursor.interval()
+    waits = cursor.take("WAIT")
+    if not waits:
+        cursor.take("REJECT")
+    return Ahead(length, waits)
+
+
+def _on_bad_file(cursor: Cursor) -> OnBadFile:
+    for choice in OnBadFile:
+        if cursor.take(choice.name):
+            return choice
+    cursor.fail("expected REJECT or STOP", hint="ON BAD FILE REJECT, where files go to REJECTED, or ON BAD FILE STOP")
+
+
+def _create_table(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("CREATE", "TABLE")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the table")
+    if cursor.take("AS"):
+        return CreateTableAs(
+            text=cursor.text, span=span, name=name, select=read_query(cursor), if_not_exists=if_not_exists
+        )
+    schema = read_schema(cursor, cursor.bracketed("the columns"))
+    cursor.expect("SOURCE", hint="a table is read from files: SOURCE 'parquet:data/items'")
+    source = read_place(cursor, "SOURCE 'parquet:data/items'")
+    options = read_options(cursor) if cursor.take("OPTIONS") else {}
+    return CreateTable(
+        text=cursor.text,
+        span=span,
+        name=name,
+        schema=schema,
+        source=source,
+        options=options,
+        if_not_exists=if_not_exists,
+    )
+
+
+def _create_sink(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("CREATE", "SINK")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    name = cursor.name("the sink")
+    cursor.expect("TO", hint="CREATE SINK alerts TO 'json:out/alerts'")
+    place = read_place(cursor, "TO 'json:out/alerts'")
+    options = read_options(cursor) if cursor.take("OPTIONS") else {}
+    return CreateSink(text=cursor.text, span=span, name=name, to=place, options=options, if_not_exists=if_not_exists)
+
+
+def _create_query(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("CREATE", "QUERY")
+    name = cursor.name("the query")
+    cursor.expect("AS", hint="CREATE QUERY hot AS SELECT ...")
+    return CreateQuery(text=cursor.text, span=span, name=name, select=read_query(cursor))
+
+
+# -- the other statements ----------------------------------------------------------------------------------
+
+
+def _insert_into(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("INSERT", "INTO")
+    sink = cursor.name("the sink")
+    if cursor.peek("VALUES"):
+        raise NotYet(
+            "INSERT INTO ... VALUES is part of the language only inside aggregates",
+            cursor.text,
+            tokens_span(cursor.tokens[cursor.index :]),
+            clause="INSERT INTO",
+            hint="feed a sink with INSERT INTO sink SELECT ... FROM stream",
+        )
+    return InsertInto(text=cursor.text, span=span, sink=sink, select=read_query(cursor))
+
+
+def _select(cursor: Cursor) -> Statement:
+    return SelectRows(text=cursor.text, span=tokens_span(cursor.tokens), select=read_query(cursor))
+
+
+def _explain(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("EXPLAIN")
+    if cursor.peek("SELECT") or cursor.peek("WITH") or cursor.peek("("):
+        return Explain(text=cursor.text, span=span, select=read_query(cursor))
+    return Explain(text=cursor.text, span=span, name=cursor.name("a query, or a SELECT"))
+
+
+def _why_not(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.take("EXPLAIN", "WHY", "NOT")
+    return WhyNot(text=cursor.text, span=span, name=cursor.name("a running query"))
+
+
+def _show(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("SHOW")
+    for what in SHOWN:
+        if cursor.take(what):
+            return Show(text=cursor.text, span=span, what=what)
+    token = cursor.current
+    cursor.fail("expected what to show", hint=suggest(token.text if token else "", SHOWN))
+
+
+def _describe(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.index += 1
+    return Describe(text=cursor.text, span=span, name=cursor.dotted_name("what to describe"))
+
+
+def _drop(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("DROP")
+    for kind in (*DROPPED, "WINDOW AGGREGATE"):
+        if cursor.take(*kind.split()):
+            if_exists = cursor.take("IF", "EXISTS")
+            name = cursor.name(f"the {kind.lower()}")
+            return Drop(text=cursor.text, span=span, kind=kind, name=name, if_exists=if_exists)
+    token = cursor.current
+    cursor.fail("expected what to drop", hint=suggest(token.text if token else "", DROPPED))
+
+
+def _set(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.expect("SET")
+    name = cursor.dotted_name("the setting")
+    if not cursor.take("="):
+        cursor.expect("TO", hint="SET name = value")
+    if cursor.at_end:
+        cursor.fail("expected a value", hint="SET name = value")
+    tokens = cursor.rest()
+    value_span = tokens_span(tokens)
+    value = tokens[0].text if len(tokens) == 1 else cursor.text[slice(*value_span)]
+    return SetValue(text=cursor.text, span=span, name=name, value=value, value_span=value_span)
+
+
+# What the language knows and this version cannot run: looked at first, so that it fails by its own name.
+_LATER_STATEMENTS: tuple[tuple[tuple[str, ...], str], ...] = ((("EXPLAIN", "ANALYZE"), "EXPLAIN ANALYZE"),)
+
+_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
+    (("CREATE", "STREAM"), _create_stream),
+    (("CREATE", "TABLE"), _create_table),
+    (("CREATE", "SINK"), _create_sink),
+    (("CREATE", "QUERY"), _create_query),
+    (("CREATE", "AGGREGATE"), create_aggregate),
+    (("CREATE", "WINDOW"), create_aggregate),
+    (("CREATE", "ALGEBRAIC"), create_aggregate),
+    (("INSERT", "INTO"), _insert_into),
+    (("FROM",), split_into),
+    (("SELECT",), _select),
+    (("WITH",), _select),
+    (("(",), _select),
+    (("EXPLAIN", "AGGREGATE"), explain_aggregate),
+    (("EXPLAIN", "WHY", "NOT"), _why_not),
+    (("EXPLAIN",), _explain),
+    (("SHOW",), _show),
+    (("DESCRIBE",), _describe),
+    (("DESC",), _describe),
+    (("DROP",), _drop),
+    (("SET",), _set),
+)

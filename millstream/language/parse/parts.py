@@ -1,0 +1,147 @@
+"""The parts that statements are made of: a SELECT, columns, options, addresses."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.catalog.schema import Column, Schema
+from millstream.errors import EslSyntaxError, NotYet
+from millstream.language.parse import dialect
+from millstream.language.parse.cursor import Cursor, split, tokens_span
+from millstream.language.parse.statements import Name, Place
+
+
+def read_query(cursor: Cursor) -> exp.Query:
+    """The SELECT that makes up the rest of a statement."""
+    for index in range(cursor.index, len(cursor.tokens)):
+        for words, what in _LATER_CLAUSES:
+            ahead = [t.text.upper() for t in cursor.tokens[index : index + len(words)]]
+            if tuple(ahead) == words:
+                raise NotYet(
+                    f"{what} is part of the language, but this version cannot run it yet",
+                    cursor.text,
+                    tokens_span(cursor.tokens[index : index + len(words)]),
+                    clause=" ".join(words),
+                    hint="docs/language.md lists what works",
+                )
+    tokens = cursor.rest()
+    for comma, after in pairwise(tokens):
+        # sqlglot lets a superfluous comma pass.
+        if comma.token_type is TokenType.COMMA and after.token_type in _NEVER_AFTER_COMMA:
+            cursor.fail("an expression is missing after this comma", span=tokens_span([comma]), hint="remove the comma")
+    return cursor.parsed(dialect.parse_query, tokens, "a SELECT")
+
+
+def read_schema(cursor: Cursor, tokens: list[Token]) -> Schema:
+    """The columns of a table or an aggregate, with their types."""
+    return _schema(cursor, split(tokens, TokenType.COMMA, types=True))
+
+
+def read_columns(cursor: Cursor, tokens: list[Token]) -> tuple[Schema, dict[str, exp.Expression]]:
+    """The columns of a stream, and the expressions of those that are computed: `time TIMESTAMP AS (expression)`."""
+    declared: list[list[Token]] = []
+    made: dict[int, exp.Expression] = {}
+    for number, part in enumerate(split(tokens, TokenType.COMMA, types=True)):
+        at = next((i for i, token in enumerate(part) if i and token.text.upper() == "AS"), None)
+        if at is None:
+            declared.append(part)
+            continue
+        words = [token.text.upper() for token in part[at - 2 : at]]
+        declared.append(part[: at - 2] if words == ["GENERATED", "ALWAYS"] else part[:at])
+        rest = Cursor(part, cursor.text)
+        rest.clause = cursor.clause
+        rest.index = at + 1
+        inside = rest.bracketed("the expression") if rest.peek("(") else []
+        if not inside or not rest.at_end:
+            hint = "as in time TIMESTAMP AS (timestamp_millis(ms))"
+            rest.fail("expected an expression in brackets after AS", hint=hint, span=tokens_span(part[at:]))
+        made[number] = rest.parsed(dialect.parse_expression, inside, "an expression")
+    schema = _schema(cursor, declared)
+    return schema, {schema[number].name: expression for number, expression in made.items()}
+
+
+def _schema(cursor: Cursor, parts: list[list[Token]]) -> Schema:
+    columns = [_column(cursor, part) for part in parts]
+    seen: set[str] = set()
+    for column, part in zip(columns, parts, strict=True):
+        if column.name.lower() in seen:
+            cursor.fail(f"two columns are named '{column.name}'", hint="rename one", span=tokens_span(part[:1]))
+        seen.add(column.name.lower())
+    return Schema(columns)
+
+
+def _column(cursor: Cursor, tokens: list[Token]) -> Column:
+    if len(tokens) < 2:
+        cursor.fail(
+            "a column needs a name and a type",
+            hint="as in (item_id INT, price REAL)",
+            span=tokens_span(tokens) if tokens else None,
+        )
+    part = Cursor(tokens, cursor.text)
+    part.clause = cursor.clause
+    name = part.name("the column").text
+    words = part.rest()
+    nullable = True
+    if [t.text.upper() for t in words[-2:]] == ["NOT", "NULL"]:
+        words, nullable = words[:-2], False
+    if not words:
+        cursor.fail("a column needs a type", hint="as in (item_id INT NOT NULL)", span=tokens_span(tokens))
+    try:
+        return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
+    except EslSyntaxError:
+        cursor.fail(
+            f"'{cursor.text[slice(*tokens_span(words))]}' is not a type",
+            hint="types are Spark SQL's: INT, BIGINT, REAL, DOUBLE, DECIMAL(10,2), STRING, CHAR(10), BOOLEAN, "
+            "DATE, TIMESTAMP, ARRAY<...>, STRUCT<...>",
+            span=tokens_span(words),
+        )
+
+
+def read_names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
+    """Names between commas."""
+    if not tokens:
+        return ()
+    parts = split(tokens, TokenType.COMMA)
+    if not all(parts):
+        cursor.fail("a name is missing between the commas", hint="as in (a, b)", span=tokens_span(tokens))
+    return tuple(_part(part, cursor).last_name("the column") for part in parts)
+
+
+def _part(tokens: list[Token], cursor: Cursor) -> Cursor:
+    part = Cursor(tokens, cursor.text)
+    part.clause = cursor.clause
+    return part
+
+
+def read_options(cursor: Cursor) -> dict[str, str]:
+    """`name = value` between commas, in parentheses."""
+    options: dict[str, str] = {}
+    for part in split(cursor.bracketed("the options"), TokenType.COMMA):
+        option = Cursor(part, cursor.text)
+        option.clause = "OPTIONS"
+        key = option.dotted_name("the option").text.lower()
+        option.expect("=", hint="OPTIONS (format = 'json')")
+        if option.at_end:
+            option.fail("expected a value", hint="OPTIONS (format = 'json')")
+        if key in options:
+            option.fail(f"{key} is given twice", hint="keep one of them", span=tokens_span(part))
+        value, *more = option.rest()
+        if more:
+            hint = "put quotes around a value of several words"
+            option.fail(f"'{more[0].text}' is not understood here", hint=hint, span=tokens_span(more))
+        options[key] = value.text
+    return options
+
+
+def read_place(cursor: Cursor, example: str) -> Place:
+    """An address in quotes."""
+    place = cursor.string("an address", hint=f"as in {example}")
+    return Place(place.text, place.span)
+
+
+_NEVER_AFTER_COMMA = {TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.R_PAREN, TokenType.GROUP_BY}
+
+_LATER_CLAUSES: tuple[tuple[tuple[str, ...], str], ...] = ((("MERGE", "ORDERED"), "MERGE ORDERED"),)

@@ -1,0 +1,1 @@
+"""Joins of streams within time, and look-ups in tables."""

@@ -1,0 +1,1 @@
+"""What needs tuples in order: rows, sessions, slides by tuple, the ordered merge."""

@@ -1,0 +1,1 @@
+"""Aggregates over the frame that ends at each tuple."""

@@ -1,0 +1,120 @@
+"""Aggregates with OVER: every tuple, or the last of every slide, with the answers over its frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.aggregates.contract import State
+from millstream.aggregates.count_star import CountStar
+from millstream.operators.blobs import Blobs
+from millstream.operators.codes import Numbers
+from millstream.operators.grouped import Call
+from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.frame_states import Bools, frame_answers
+from millstream.operators.ordered.totals import Totals
+from millstream.operators.over.framed import Framed, FramedCall
+from millstream.operators.over.framed_over import FramedOver
+from millstream.windows.over import OverRange
+
+
+class OverAggregate(FramedOver):
+    """One bucket of OVER calls, which share the tuples.
+
+    Tuples are kept as far back as the longest frame reaches. UNBOUNDED PRECEDING reaches back by a total per
+    partition instead. When a stream ends inside a slide, its last tuple so far answers; if the stream goes on later,
+    the last tuple of the rest of that slide answers too.
+    """
+
+    def __init__(self, work: Framed, blobs: Blobs) -> None:
+        super().__init__(work, blobs)
+        self._unbounded = [framed.call for framed in work.calls if _preceding(framed) is None]
+        # The first total counts the tuples: every n-th answers.
+        aggregates = [CountStar([]), *(call.aggregate for call in self._unbounded)]
+        self._totals = Totals(work.partition, aggregates, blobs) if self._unbounded or self._every > 1 else None
+
+    def _horizon(self, until: int) -> int | None:
+        ranges = [f.window.range for f in self._work.calls if isinstance(f.window, OverRange)]
+        if self._order == "row" or len(ranges) < len(self._work.calls):
+            return None
+        return until - max(reach or 0 for reach in ranges)
+
+    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+        numbers = self._numbers(arranged)
+        current = self._answering(arranged, numbers)
+        answers: dict[str, pa.Array] = {}
+        if len(current):
+            # Those that answer come out in their order, whatever their partitions.
+            current = current[np.argsort(arranged.ranked_by[current], kind="stable")]
+            rows = pa.array(arranged.order[current])
+            answers = {name: arranged.table[name].combine_chunks().take(rows) for name in self._work.carried}
+            for framed in self._work.calls:
+                found = self._answers(framed, arranged, current, numbers)
+                answers.update(dict.fromkeys(framed.call.names, found))
+        self._add(arranged, numbers)
+        needed = np.zeros(len(arranged.order), dtype=np.bool_)
+        for framed in self._work.calls:
+            if (preceding := _preceding(framed)) is not None:
+                needed |= (
+                    arranged.times >= until - preceding
+                    if isinstance(framed.window, OverRange)
+                    else np.arange(len(needed)) >= arranged.ends - preceding
+                )
+        return ([pa.table(answers)] if answers else []), needed
+
+    def _numbers(self, arranged: Arranged) -> Numbers:
+        """For each new tuple the number of its partition among the totals."""
+        numbers = np.zeros(len(arranged.order), dtype=np.int64)
+        if self._totals is not None:
+            heads = np.flatnonzero(arranged.new & (np.arange(len(numbers)) == arranged.news))
+            found = self._totals.find(arranged.table.take(pa.array(arranged.order[heads])))
+            numbers[arranged.new] = np.repeat(found, (arranged.ends - arranged.news)[heads])
+        return numbers
+
+    def _answering(self, arranged: Arranged, numbers: Numbers) -> Numbers:
+        current = np.flatnonzero(arranged.new)
+        if self._slots is not None and len(current):
+            slots = (arranged.times[current] - self._slots.origin) // (self._slots.slide or 1)
+            changes = (np.diff(slots) != 0) | (np.diff(arranged.partition[current]) != 0)
+            current = current[np.append(changes, True)]
+        elif self._every > 1 and self._totals is not None:
+            ranks = self._totals.of(0, numbers[current])[0] + current - arranged.news[current]
+            current = current[(ranks + 1) % self._every == 0]
+        return current
+
+    def _answers(self, framed: FramedCall, arranged: Arranged, current: Numbers, numbers: Numbers) -> pa.Array:
+        call, window = framed.call, framed.window
+        before: State | None = None
+        if self._totals is not None and _preceding(framed) is None:
+            first = arranged.news[current]
+            before = self._totals.of(1 + self._unbounded.index(call), numbers[current])
+        elif isinstance(window, OverRange):
+            first = arranged.seek(arranged.partition[current], arranged.times[current] - (window.range or 0))
+        else:
+            first = np.maximum(current - (window.preceding or 0), arranged.begins[current])
+        last = current
+        if isinstance(window, OverRange):
+            last = arranged.seek(arranged.partition[current], arranged.times[current], "right") - 1
+        arguments = [arranged.column(name) for name in call.arguments]
+        return frame_answers(call.aggregate, arguments, arranged.ranks, first, last, _counts(call, arranged), before)
+
+    def _add(self, arranged: Arranged, numbers: Numbers) -> None:
+        """Add the new tuples to the totals."""
+        if self._totals is None or not arranged.new.any():
+            return
+        self._totals.add(0, numbers[arranged.new], [], arranged.times[arranged.new])
+        for nth, call in enumerate(self._unbounded, 1):
+            counts = _counts(call, arranged)
+            chosen = arranged.new if counts is None else arranged.new & counts
+            arguments = [arranged.column(name).filter(pa.array(chosen)) for name in call.arguments]
+            self._totals.add(nth, numbers[chosen], arguments, arranged.ranks[chosen])
+        self._totals.save()
+
+
+def _preceding(framed: FramedCall) -> int | None:
+    window = framed.window
+    return window.range if isinstance(window, OverRange) else window.preceding
+
+
+def _counts(call: Call, arranged: Arranged) -> Bools | None:
+    return None if call.condition is None else arranged.passing(call.condition)

@@ -1,0 +1,1 @@
+"""Tuples that pass or wait, each by itself."""

@@ -1,0 +1,1 @@
+"""Plans to frames of Spark: one function per node."""

@@ -1,0 +1,97 @@
+"""Joins on Spark: within windows in a stage, with tables in Catalyst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from sqlglot import exp
+
+from millstream.catalog.arrow import to_arrow, to_sql
+from millstream.expressions.build.predicates import predicate
+from millstream.operators.join.joining import Joining, key_name
+from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
+from millstream.plan.several import JOINT, TableJoin, WindowJoin
+from millstream.spark.expressions import spark_text
+from millstream.spark.host import Host
+from millstream.spark.lower import mark_rows
+from millstream.spark.lower.inflow import Inflow, Input
+from millstream.spark.lower.key_sources import key_sources
+from millstream.spark.lower.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged
+from millstream.spark.names import quoted
+from millstream.spark.run.buckets import bucket_ids
+from millstream.spark.stage.ingress import Inlet
+from millstream.spark.stage.marks import HIDDEN, MARK
+from millstream.windows.join_kind import JoinKind
+
+HIT = "__hit"
+"""A column that is NULL where a tuple has no row of the table."""
+
+_SPARK_KINDS = {
+    JoinKind.INNER: "inner",
+    JoinKind.LEFT: "left_outer",
+    JoinKind.RIGHT: "right_outer",
+    JoinKind.FULL: "full_outer",
+    JoinKind.SEMI: "left_semi",
+    JoinKind.ANTI: "left_anti",
+}
+
+
+def lower_join(
+    node: WindowJoin,
+    sides: tuple[Sequence[Input], Sequence[Input]],
+    host: Host,
+    marked: bool,
+    given: Given = AS_THEY_ARE,
+) -> DataFrame:
+    """The frame of a window join over the inputs of its sides."""
+    keys = tuple(key_name(i) for i in range(len(node.equalities)))
+    inflows = []
+    schemas = []
+    for port, inputs in enumerate(sides):
+        named = zip(keys, node.equalities, strict=True)
+        terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
+        columns = {name: column_of(name) for name in node.columns[port]}
+        columns.update((name, exp.Cast(this=term.copy(), to=type_.copy())) for name, term, type_ in terms)
+        flows = []
+        for each in inputs:
+            origin = origin_of(each.part, node.times[port], host)
+            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(each.part, terms))
+            flows.append(Inflow(each, columns, inlet, origin, port))
+        schemas.append(pa.schema([flows[0].schema.field(name) for name in node.columns[port]]))
+        inflows += flows
+    residual = None
+    if node.residual is not None:
+        read = {column.name for column in node.residual.find_all(exp.Column)}
+        types = {field.name: to_sql(field.type) for schema in schemas for field in schema if field.name in read}
+        residual = predicate(node.residual, types)
+    promised = (*node.times, JOINT)
+    key_types = tuple(to_arrow(e.type) for e in node.equalities)
+    job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
+    work = Work(node.number, partial(WindowJoinOperator, job), job.answers, given=given)
+    return staged(inflows, work, host, marked)
+
+
+def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> DataFrame:
+    """The frame of a join with a table. What speaks of progress among the tuples passes, whatever the table holds."""
+    condition = F.lit(True) if node.condition is None else F.expr(spark_text(node.condition))
+    hidden = [name for name in HIDDEN if name in left.columns]
+    if not hidden:
+        return left.join(right, condition, _SPARK_KINDS[node.kind])
+    tuples = F.col(MARK).isNull() if MARK in left.columns else F.lit(True)
+    names = [F.col(quoted(c)) for c in left.columns if c not in hidden]
+    theirs = [F.col(quoted(c)) for c in right.columns] if node.kind.paired else []
+    if not node.kind.paired:  # each tuple must come out once, however many rows it matches
+        keys = {key_name(i): e for i, e in enumerate(node.equalities)}
+        right = right.select(*[F.expr(spark_text(e.right)).alias(name) for name, e in keys.items()]).distinct()
+        terms = [F.expr(spark_text(e.left)) == F.col(name) for name, e in keys.items()]
+        condition = reduce(lambda a, b: a & b, terms)
+    joined = left.join(right.withColumn(HIT, F.lit(1)), condition & tuples, "left_outer")
+    if node.kind in {JoinKind.INNER, JoinKind.SEMI}:
+        joined = mark_rows.filtered(joined, F.col(HIT).isNotNull())
+    elif node.kind is JoinKind.ANTI:
+        joined = mark_rows.filtered(joined, F.col(HIT).isNull())
+    return joined.select(*names, *theirs, *[F.col(n) for n in HIDDEN if n in joined.columns])

@@ -1,0 +1,218 @@
+"""Tuples on their way through a stage: ingress for each of its inputs, the shuffle by bucket, the stage itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import reduce
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from sqlglot import exp
+
+from millstream.catalog.arrow import to_sql
+from millstream.catalog.definitions import TimeStamp
+from millstream.expressions.build.predicates import Predicate, predicate
+from millstream.operators.answers import END
+from millstream.operators.blobs import Blobs
+from millstream.operators.contract import Operator
+from millstream.operators.grouped import ARRIVAL, TIME
+from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
+from millstream.plan.several import WindowJoin
+from millstream.plan.trace import STAGES, feeder, steps, trace
+from millstream.spark.expressions import spark_text
+from millstream.spark.host import Host
+from millstream.spark.lower import mark_rows
+from millstream.spark.lower.direct import packets_of
+from millstream.spark.lower.inflow import Inflow, Origin
+from millstream.spark.lower.unnest import Nested
+from millstream.spark.names import quoted
+from millstream.spark.run.buckets import bucket_ids
+from millstream.spark.run.control import END as END_MARK
+from millstream.spark.run.control_stream import marks_of
+from millstream.spark.run.progress import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
+from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Number, Ordering
+from millstream.spark.stage.bucket_run import Outlet
+from millstream.spark.stage.feeds import Feed
+from millstream.spark.stage.ingress import Inlet, control_marks, ingress
+from millstream.spark.stage.map_arrow import map_in_arrow
+from millstream.spark.stage.marks import LEFT_OUT, MARK
+from millstream.spark.stage.packets import PACKET_SCHEMA
+from millstream.spark.stage.stage import Stage
+from millstream.spark.stage.time_limits import TimeLimits, limits_of
+from millstream.spark.stage.wire import from_wire, wire_schema
+from millstream.windows.rows import Rows
+from millstream.windows.slide_by_tuple import SlideByTuple
+
+MICROSECOND = timedelta(microseconds=1)
+END_INCLUSIVE = (Rows, SlideByTuple)
+"""The kinds whose window_end is the time of their last tuple; that of the others is the first moment after."""
+
+ANSWER_TIME = "time"
+"""What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
+
+
+MOST_REPORTED = 64
+"""Each bucket whose work is reported costs a metric."""
+
+
+class Given(NamedTuple):
+    """What becomes of answers before they cross to Spark: those in `lists` become rows, and `where` chooses rows."""
+
+    lists: tuple[Nested, ...] = ()
+    where: exp.Expression | None = None
+
+
+AS_THEY_ARE = Given()
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage does: its number in the query, its operator, its answers and what it promises of them."""
+
+    number: int
+    make: Callable[[Blobs], Operator]
+    answers: pa.Schema
+    promises: tuple[tuple[str, int], ...] = ()
+    given: Given = AS_THEY_ARE
+
+
+def column_of(name: str) -> exp.Expression:
+    """A column by its name, whatever is in it."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def origin_of(part: Node, time: str | None, host: Host) -> Origin:
+    """The time stamp of the tuples of an input, and where their progress comes from."""
+    source = feeder(part)
+    stamp = f"unix_micros({'current_timestamp()' if time is None else quoted(time)})"
+    if isinstance(source, Scan):
+        return Origin(time, stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
+    if not isinstance(source, STAGES):
+        return Origin(time, stamp, 0)
+    found = trace(part, time) if time else None
+    named = isinstance(source, WindowAggregate | WindowJoin)
+    promised = None if found is None else found[1] if named else ANSWER_TIME
+    if isinstance(source, OverAggregate) and found is not None and found[1] != source.framed.time:
+        promised = None  # its promise is about another column
+    if (
+        isinstance(source, WindowAggregate)
+        and promised == END
+        and not isinstance(source.windowed.window, END_INCLUSIVE)
+    ):
+        stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
+    return Origin(time, stamp, None, len(bucket_ids(host)), promised)
+
+
+def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None = None) -> Ordering:
+    """How the tuples of an input, which tell the order of their arrival, come to their numbers."""
+    source = feeder(part)
+    if isinstance(source, Scan | TableScan):
+        return Ordering(True, source.place, renumber)
+    return Ordering(False)
+
+
+def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
+    """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
+    inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
+    packets = [_packets(inlet, f, work.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
+    if any(not flow.origin.origins for flow in inflows):
+        spoken = control_marks(bucket_ids(host), _streams(inflows))
+        packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
+    feeds = tuple(Feed(f.port, f.origin.slack, f.origin.origins, f.inlet.order) for f in inflows)
+    query = host.place.id if host.place else ""
+    given = work.answers.append(pa.field(MARK, pa.string()))
+    holds, left = _checked(work)
+    stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.given.lists, holds))
+    bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
+    frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
+    frame = _observed(frame, inflows, work, bucket_ids(host))
+    rows = from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
+    return rows if left is None else mark_rows.filtered(rows, F.expr(spark_text(left)))
+
+
+def _limits(part: Node, host: Host) -> TimeLimits | None:
+    """Which time stamps of an input are good: those of answers have been judged, and ours need not be."""
+    match feeder(part):
+        case Scan(stream=stream):
+            return limits_of(stream, host)
+        case found if isinstance(found, STAGES):
+            return None
+    return TimeLimits(of_stream=False)
+
+
+def _checked(work: Work) -> tuple[Predicate | None, exp.Expression | None]:
+    """The condition as the stage checks it, or else as it is left to Spark."""
+    where = work.given.where
+    if where is None:
+        return None, None
+    read = {column.name for column in where.find_all(exp.Column)}
+    try:
+        return predicate(where, {f.name: to_sql(f.type) for f in work.answers if f.name in read}), None
+    except ValueError:
+        return None, where
+
+
+def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
+    if flow.direct is not None:
+        return packets_of(flow.direct, inlet, stage, host)
+    frame = flow.input.frame
+    wanted = {**flow.computed, TIME: F.expr(flow.origin.time)}
+    if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
+        wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
+    wished = (MARK, LEFT_OUT) if inlet.order is None else (MARK, LEFT_OUT, FILE, TASK, ROW, ARRIVAL)
+    hidden = [name for name in wished if name in frame.columns]
+    tuples = frame.select(*[column.alias(name) for name, column in wanted.items()], *hidden)
+    return map_in_arrow(tuples, [*wanted, *hidden], ingress(inlet), PACKET_SCHEMA)
+
+
+def _streams(inflows: Sequence[Inflow]) -> dict[str, list[int]]:
+    """The inputs that come straight from each stream: marks name streams."""
+    found: dict[str, list[int]] = {}
+    for number, flow in enumerate(inflows):
+        source = feeder(flow.part)
+        if isinstance(source, Scan):
+            found.setdefault(source.stream.name, []).append(number)
+    return found
+
+
+def _control(host: Host) -> DataFrame:
+    """The marks of a query; one over tables ends as soon as it has begun."""
+    if host.place is None:
+        return host.spark.createDataFrame([(END_MARK,)], "value STRING")
+    return marks_of(host.spark, host.place.control, one_by_one=host.once)
+
+
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: Sequence[int]) -> DataFrame:
+    """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
+
+    def said(fold: str, place: str, name: str) -> SparkColumn:
+        # As text: each function of a column would be a call to the JVM of its own.
+        return F.expr(f"{fold}(CAST(get_json_object({MARK}, '$.{place}') AS BIGINT)) AS {quoted(name)}")
+
+    metrics = [said("min", "waits", WAITS)]
+    if len(buckets) <= MOST_REPORTED:
+        metrics += [said("max", f"work.{bucket}", f"{WORK}{bucket}") for bucket in buckets]
+    for number, flow in enumerate(inflows):
+        source = feeder(flow.part)
+        scans = [step for step in steps(source) if isinstance(step, Scan)]
+        if not scans:
+            continue
+        stream = scans[0].stream.name
+        from_stage = getattr(source, "number", 0)
+        passed = f"{from_stage}" if from_stage else stream
+        metrics.append(said("min", f"passed[{number}]", f"{PASSED}{number}.{passed}"))
+        if not isinstance(source, Scan):
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{work.number}"))
+            continue
+        metrics.append(said("max", f"heard[{number}]", f"{HEARD}{number}.{stream}"))
+        if not scans[0].again:  # late tuples of a stream that is read twice are counted once
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}"))
+            if scans[0].stream.time_stamp is TimeStamp.EXTERNAL:
+                metrics.append(said("sum", f"rejected[{number}]", f"{REJECTED}{number}.{stream}"))
+                metrics.append(said("max", f"newest[{number}]", f"{NEWEST}{number}.{stream}"))
+    return frame.observe(f"{STAGE}{work.number}", *metrics)

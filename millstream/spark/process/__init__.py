@@ -1,0 +1,1 @@
+"""Spark's process: how it is started, spoken to and ended."""

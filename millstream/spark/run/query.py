@@ -1,0 +1,122 @@
+"""A frame on its way: started as a Spark streaming query that feeds a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from millstream.catalog.definitions import Sink, Stream
+from millstream.catalog.heartbeats import Heartbeats
+from millstream.connectors.files.aliases import is_special, real
+from millstream.connectors.files.listed import batches_of
+from millstream.connectors.files.source_log import files_of
+from millstream.connectors.sinks import BatchSink, Deliver, QueryPlace, open_sinks
+from millstream.errors import RunError
+from millstream.spark.host import Host
+from millstream.spark.process.abandoned import close_later
+from millstream.spark.process.local_files import reads_any_name
+from millstream.spark.run.arrow_batches import bounded_by_rows
+from millstream.spark.run.bounded_run import BoundedRun, Handle
+from millstream.spark.run.buckets import tasks_for
+from millstream.spark.run.changing_tables import follow_tables
+from millstream.spark.run.control import end_after, forget_unread
+from millstream.spark.run.progress import Counts
+from millstream.spark.run.silence import Quiet, listen
+from millstream.spark.run.ticker import tell_time
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """What the wall clock has to do with a query that goes on.
+
+    At the `pace`, if there is one, it is told that the clock has moved on. `quiet` are streams that may fall silent.
+    `ends`: whether one that does not go on must be told of its end.
+    """
+
+    pace: timedelta | None
+    quiet: Sequence[Quiet]
+    heartbeats: Heartbeats
+    ends: bool
+
+
+def start(
+    host: Host,
+    frame: DataFrame,
+    sinks: Sequence[Sink],
+    place: QueryPlace,
+    deliver: Deliver,
+    counts: Counts,
+    *,
+    name: str,
+    trigger: timedelta,
+    clocks: Clocks,
+    streams: Sequence[Stream] = (),
+    reduces: bool = False,
+) -> Handle:
+    """Start the frame. On a host where queries run `once`, it ends when it has read what was there at its start.
+
+    `streams` are those that it reads. `reduces`: whether no tuple of a source goes to a stage as it is.
+    """
+    target = open_sinks(host, sinks, place, deliver)
+    if target is not None:
+        counts.let_go = target.close  # also if the query never starts: whoever counts knows
+    forget_unread(place.control, Path(place.checkpoint))
+    told = host.once and host.place is not None and clocks.ends
+    # The end can come along with the last tuples, where it is known with which batch they come.
+    batches = batches_of(host, streams) if told and place.fresh else None
+    if batches is not None:
+        end_after(place.control, batches)
+    pause = timedelta(0) if told and batches is None else None if host.once else trigger
+    with tasks_for(host), bounded_by_rows(host.spark, reduces):
+        query = _begin(frame, target, place, counts, name, pause)
+    if host.place is not None:
+        close_later()
+    if told:
+        return query if batches is not None else BoundedRun(query, place.control)
+    if not host.once:
+        follow_tables(frame, query)
+    if host.place is not None:  # there is a stage that can be told
+        if clocks.pace is not None:
+            tell_time(query, place, counts, clocks.pace)
+        listen(query, place, counts, clocks.quiet, clocks.heartbeats)
+    return query
+
+
+def _begin(
+    frame: DataFrame,
+    target: BatchSink | None,
+    place: QueryPlace,
+    counts: Counts,
+    name: str,
+    trigger: timedelta | None,
+) -> StreamingQuery:
+    readied = frame if target is None else target.readied(frame)
+    writer = readied.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
+    writer = (
+        writer.trigger(availableNow=True)
+        if trigger is None
+        else writer.trigger(processingTime=f"{trigger // timedelta(milliseconds=1)} milliseconds")
+    )
+    if target is None:
+        return writer.format("noop").start()
+
+    def write(frame: DataFrame, batch: int) -> None:
+        _check_names(frame.sparkSession, Path(place.checkpoint), batch)
+        counts.rows_out += target.write(frame, batch)
+
+    return writer.foreachBatch(write).start()
+
+
+def _check_names(spark: SparkSession, checkpoint: Path, batch: int) -> None:
+    """Without our class, Spark reads the other files of a batch once more for each name that is a pattern, too."""
+    for file in files_of(checkpoint, batch):
+        if is_special(str(file.path)) and not reads_any_name(spark):
+            raise RunError(
+                f"{real(str(file.path))} cannot be read beside others: Spark takes its name for a pattern\n"
+                "help: make the class that reads any name, python -m millstream.mill.make_java_files; or rename it"
+            )

@@ -1,0 +1,198 @@
+"""The worker's side of direct reading: Parquet files to packets, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.connectors.files.aliases import real
+from millstream.connectors.files.bad_files import BAD, BadFile
+from millstream.connectors.files.parquet_files import read, read_whole
+from millstream.connectors.files.paths import place_of
+from millstream.operators.blobs import from_bytes, to_bytes
+from millstream.operators.grouped import TIME
+from millstream.operators.tuples.lazy_rows import LazyRows
+from millstream.spark.lower.direct_steps import Step, early
+from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
+from millstream.spark.stage.collector import settle
+from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, sealed
+from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
+from millstream.spark.stage.time_limits import Judged, judged
+
+PATH = "path"
+ORIGIN = "__origin"
+WRITTEN = "written"
+"""The milliseconds at which a file was written."""
+
+WRITTEN_SQL = f"unix_millis(modificationTime) AS {WRITTEN}"
+
+TABLE = "__table"
+"""Before the number of a table: the column in which its rows come along with each file."""
+
+WORTH_IT = 100_000
+"""So many tuples are worth a round of all steps; to put more of them together would cost a copy."""
+
+ROWS = "rows"
+FILES = "files"
+BAD_FILES = "bad"
+_COUNTS = (ROWS, FILES, BAD_FILES)
+COUNTED_SCHEMA = f"{PACKET_SCHEMA}, {', '.join(f'{name} BIGINT' for name in _COUNTS)}"
+_COUNTED_FIELDS = pa.schema([*PACKET_FIELDS, *(pa.field(name, pa.int64()) for name in _COUNTS)])
+
+Arrow = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The columns that are read, the time stamp among them, the steps that follow, and the tables for these.
+
+    Files in which what is `declared` cannot be read are passed over, and counted; if nothing is, they stop the query.
+    """
+
+    schema: pa.Schema
+    time: str
+    steps: tuple[Step, ...]
+    tables: tuple[pa.Schema, ...] = ()
+    declared: pa.Schema | None = None
+
+
+def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
+    """A function for mapInArrow from the names of files to packets; the first one of each file counts its rows."""
+    steps = early(reading.steps, reading.tables)
+    ordered = inlet.order is not None
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            files = batch.num_rows
+            tables = [_table(batch, number, schema) for number, schema in enumerate(reading.tables)]
+            passed = _Passed()
+            reader = _Reader(reading)
+            for run, chunk in _pieces(batch, reader, ordered):
+                seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
+                rows = LazyRows.of(chunk if seen.good is None else chunk.filter(seen.good))
+                for step in steps:
+                    rows = step(rows, tables)
+                passed.add(rows.table(), chunk.num_rows, seen, run)
+                if passed.rows >= CHUNK_ROWS:
+                    yield passed.packets(inlet, files)
+                    passed, files = _Passed(), 0
+            if passed.read or files or reader.bad:  # files may be empty
+                yield passed.packets(inlet, files, reader.bad)
+        settle()
+
+    return run
+
+
+class _Reader:
+    """Reads files, and counts those that are `bad`."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self.bad = 0
+
+    def rows(self, path: str) -> Iterator[pa.RecordBatch]:
+        """The columns of a file."""
+        if self._reading.declared is None:
+            return read(path, self._reading.schema)
+        try:
+            return read_whole(path, self._reading.declared, self._reading.schema)
+        except BadFile:
+            self.bad += 1
+            return iter(())
+
+
+def _pieces(batch: pa.RecordBatch, reader: _Reader, ordered: bool) -> Iterator[tuple[Run | None, pa.Table]]:
+    """What the files of a batch hold; `ordered`, file by file, with what says where each piece comes."""
+    paths = batch.column(PATH).to_pylist()
+    if not ordered:
+        yield from ((None, chunk) for chunk in chunks((b for path in paths for b in reader.rows(path)), WORTH_IT))
+        return
+    written = batch.column(WRITTEN).to_pylist()
+    for time, name, path in sorted(zip(written, map(place_of, paths), paths, strict=True)):
+        for number, chunk in enumerate(chunks(reader.rows(path), WORTH_IT)):
+            yield Run(time, name, 0, 0, number, 0), chunk
+
+
+class _Passed:
+    """The tuples that have passed all steps, and what was read for them."""
+
+    def __init__(self) -> None:
+        self.rows = self.read = self.rejected = 0
+        self._tables: list[pa.Table] = []
+        self._newest: int | None = None
+        self._runs: list[Run] = []
+
+    def add(self, rows: pa.Table, read: int, seen: Judged, run: Run | None) -> None:
+        """Tuples that passed, how many were read, what their time stamps are like, and where they come."""
+        if run is not None:
+            rows = in_run(rows, len(self._runs))
+            self._runs.append(run._replace(size=rows.num_rows))
+        self._tables.append(rows)
+        self.rows += rows.num_rows
+        self.read += read
+        self.rejected += seen.rejected
+        self._newest = max((t for t in (self._newest, seen.newest) if t is not None), default=None)
+
+    def packets(self, inlet: Inlet, files: int, bad: int = 0) -> pa.RecordBatch:
+        """All of them as packets; the first one counts what was read. A bad file is one row, and that is rejected."""
+        if not self._tables:
+            return _counted(sealed(inlet, None, Progress(feed=inlet.feed)), bad, files, bad)
+        rows = pa.concat_tables(self._tables)
+        ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
+        progress = Progress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
+        return _counted(sealed(inlet, rows, progress), self.read + bad, files, bad)
+
+
+def pack(schema: pa.Schema) -> Arrow:
+    """A function for mapInArrow from the rows of a table to one that holds them all."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = pa.Table.from_batches(list(batches), schema)
+        yield pa.RecordBatch.from_pydict({TABLE: pa.array([to_bytes(rows)], pa.binary())})
+
+    return run
+
+
+def rows_of(schema: pa.Schema, judged: bool = False) -> Arrow:
+    """A function for mapInArrow from the names of files to their rows, each with its file.
+
+    `judged`, a bad file is a row that says nothing but what is wrong, in BAD, which is NULL for others.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path, written in zip(*(batch.column(name).to_pylist() for name in (PATH, WRITTEN)), strict=True):
+                uri = Path(real(place_of(path))).as_uri()
+                origin, file = pa.scalar(uri), pa.scalar({"time": written, "path": uri, "block": 0}, FILE_FIELD.type)
+                for rows in _judged(path, schema) if judged else read(path, schema):
+                    of_file = rows.append_column(ORIGIN, pa.repeat(origin, rows.num_rows))
+                    yield of_file.append_column(FILE_FIELD, pa.repeat(file, rows.num_rows))
+        settle()
+
+    return run
+
+
+def _table(batch: pa.RecordBatch, number: int, schema: pa.Schema) -> pa.Table:
+    packed = batch.column(f"{TABLE}{number}")[0].as_py()  # all files have the same
+    return schema.empty_table() if packed is None else from_bytes(packed).combine_chunks()
+
+
+def _judged(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    try:
+        found = read_whole(path, schema, schema)
+    except BadFile as problem:
+        nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
+        yield nothing.append_column(BAD, pa.array([str(problem)]))
+        return
+    for rows in found:
+        yield rows.append_column(BAD, pa.nulls(rows.num_rows, pa.string()))
+
+
+def _counted(packets: pa.RecordBatch, rows: int, files: int, bad: int) -> pa.RecordBatch:
+    rest = [0] * (packets.num_rows - 1)
+    counts = [pa.array([count, *rest], pa.int64()) for count in (rows, files, bad)]
+    return pa.RecordBatch.from_arrays([*packets.columns, *counts], schema=_COUNTED_FIELDS)

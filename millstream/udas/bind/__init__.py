@@ -1,0 +1,1 @@
+"""Bodies of aggregates in SQL to typed trees: names, types and queries over their tables."""

@@ -1,0 +1,106 @@
+"""Casts inside bodies: the function that makes a value of another type; of a literal, its value at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millstream.udas import body as b
+from millstream.udas.generated.runtime import FUNCTIONS
+
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_RANK = ["int8", "int16", "int32", "int64"]
+_TEXTS = {
+    "bool": "bool_text",
+    "float32": "float32_text",
+    "float64": "float_text",
+    "decimal": "decimal_text",
+    "date": "date_text",
+    "timestamp": "timestamp_text",
+    **dict.fromkeys(_BITS, "int_text"),
+}
+_TIMES = {
+    ("string", "timestamp"): "timestamp_of",
+    ("string", "date"): "date_of",
+    ("date", "timestamp"): "midnight",
+    ("timestamp", "date"): "day_of",
+    ("timestamp", "int64"): "unix_seconds",
+}
+
+
+def call(function: str, arguments: Sequence[b.Value], type_: b.Type) -> b.Value:
+    """A call; of literals alone, its value."""
+    literals = [a.value for a in arguments if isinstance(a, b.Literal)]
+    if len(literals) == len(arguments) and function in FUNCTIONS:
+        return b.Literal(FUNCTIONS[function](*literals), type_)
+    return b.Call(function, tuple(arguments), type_)
+
+
+def number(value: int) -> b.Literal:
+    """A whole number as an argument."""
+    return b.Literal(value, b.INT32)
+
+
+def cast(value: b.Value, to: b.Type) -> b.Value | None:
+    """The value as one of another type, None if there is no such cast."""
+    source = value.type
+    if source == to:
+        return value
+    if isinstance(value, b.Literal) and value.value is None:
+        return b.Literal(None, to)
+    if source.name == "null":
+        return value
+    if to.name == "string":
+        return call(_TEXTS[source.name], [value], to) if source.name in _TEXTS else None
+    if (source.name, to.name) in _TIMES:
+        return call(_TIMES[source.name, to.name], [value], to)
+    if to.name == "bool":
+        return _to_bool(value)
+    if to.is_whole:
+        return _to_whole(value, to)
+    if to.is_float:
+        return _to_float(value, to)
+    return _to_decimal(value, to) if to.name == "decimal" else None
+
+
+def _is_number(type_: b.Type) -> bool:
+    return type_.is_whole or type_.is_float or type_.name == "decimal"
+
+
+def _to_bool(value: b.Value) -> b.Value | None:
+    if value.type.name == "string":
+        return call("text_to_bool", [value], b.BOOL)
+    return call("to_bool", [value], b.BOOL) if _is_number(value.type) else None
+
+
+def _to_whole(value: b.Value, to: b.Type) -> b.Value | None:
+    bits = number(_BITS[to.name])
+    if value.type.is_whole and _RANK.index(value.type.name) < _RANK.index(to.name):
+        return b.Literal(value.value, to) if isinstance(value, b.Literal) else value
+    if value.type.name == "string":
+        return call("text_to_int", [value, bits], to)
+    if value.type.name == "bool":
+        return call("bool_to_int", [value], to)
+    return call("to_int", [value, bits], to) if _is_number(value.type) else None
+
+
+def _to_float(value: b.Value, to: b.Type) -> b.Value | None:
+    if value.type.name == "float32":
+        return b.Literal(value.value, to) if isinstance(value, b.Literal) else value
+    if value.type.name == "string":
+        value = call("text_to_float", [value], b.FLOAT64)
+    elif value.type.name != "float64":
+        if not _is_number(value.type) and value.type.name != "bool":
+            return None
+        value = call("to_float", [value], b.FLOAT64)
+    return call("float32", [value], to) if to.name == "float32" else value
+
+
+def _to_decimal(value: b.Value, to: b.Type) -> b.Value | None:
+    digits = [number(to.precision), number(to.scale)]
+    if value.type.name == "string":
+        return call("text_to_decimal", [value, *digits], to)
+    if value.type.is_float:
+        return call("float_to_decimal", [value, *digits], to)
+    if value.type.name == "bool":
+        value = call("bool_to_int", [value], b.INT32)
+    return call("decimal", [value, *digits], to) if _is_number(value.type) else None

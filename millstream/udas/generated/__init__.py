@@ -1,0 +1,1 @@
+"""The Python that a body becomes, and what that calls while it runs."""

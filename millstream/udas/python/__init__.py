@@ -1,0 +1,1 @@
+"""Classes of Python as aggregates: the contract for users, their states and their errors."""

@@ -1,0 +1,25 @@
+"""What a process has imported is out of the collector's sight. Each process has a collector of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import gc, sys
+from millstream.spark.stage.collector import settle
+assert gc.get_freeze_count() == 0
+settle()
+first = gc.get_freeze_count()
+assert first > len(sys.modules)
+kept = [[] for _ in range(1000)]
+settle()
+assert gc.get_freeze_count() <= first, "nothing was imported"
+import fractions
+settle()
+assert gc.get_freeze_count() > first, "something was imported"
+"""
+
+
+def test_modules_are_looked_through_once() -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
