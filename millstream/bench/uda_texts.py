@@ -117,8 +117,8 @@ def body_of(text: str) -> Body:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.definitions import UserAggregate
     from millstream.errors import RunError
-    from millstream.language.bind.statement import Define, bind
-    from millstream.language.parse.parser import parse
+    from millstream.language.binder import Define, bind
+    from millstream.language.parser import parse
 
     (statement,) = parse(text)
     bound = bind(statement, Catalog())

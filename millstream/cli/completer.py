@@ -16,7 +16,7 @@ from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Query
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
 from millstream.cli.lexer import KEYWORDS, STATEMENT_WORDS, TYPES
-from millstream.language.parse.parser import CREATED, DROPPED, SHOWN
+from millstream.language.parser import CREATED, DROPPED, SHOWN
 from millstream.language.types import functions
 
 _PIECE = re.compile(

@@ -47,8 +47,8 @@ def explain(arguments: argparse.Namespace) -> int:
 def script_plans(text: str) -> dict[str, tuple[str, str]]:
     """Every query and derived stream of a script, with its text and its plan."""
     from millstream.catalog.definitions import DerivedStream, Query, Select
-    from millstream.language.bind.statement import Define, Plan, Rows, Start, bind
-    from millstream.language.parse.parser import statements
+    from millstream.language.binder import Define, Plan, Rows, Start, bind
+    from millstream.language.parser import statements
     from millstream.language.trial.pretend import pretend
     from millstream.plan.build import build
     from millstream.plan.explain import explain as explain_plan

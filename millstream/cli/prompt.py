@@ -69,7 +69,7 @@ def _key_bindings() -> KeyBindings:
     from prompt_toolkit.filters import Condition, has_focus
     from prompt_toolkit.key_binding import KeyBindings
 
-    from millstream.language.parse.parser import is_complete
+    from millstream.language.parser import is_complete
 
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)

@@ -26,13 +26,13 @@ from millstream.catalog.definitions import Definition, Query, Select, Sink, Stre
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.catalog.settings import Settings
-from millstream.connectors.files.paths import absolute
+from millstream.connectors.paths import absolute
 from millstream.connectors.sinks import QueryPlace
 from millstream.connectors.tcp.limits import limits_of
 from millstream.connectors.tcp.listener import TcpListener
 from millstream.connectors.text import readable
 from millstream.errors import MillstreamError, RunError, suggest
-from millstream.language.bind.statement import (
+from millstream.language.binder import (
     Assignment,
     Bound,
     Define,
@@ -47,7 +47,7 @@ from millstream.language.bind.statement import (
     Store,
     bind,
 )
-from millstream.language.parse.parser import statements
+from millstream.language.parser import statements
 from millstream.language.trial.calls import below
 from millstream.language.trial.pretend import pretend
 from millstream.mill import describe
@@ -65,12 +65,12 @@ from millstream.plan.explain import explain
 from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
 from millstream.plan.trace import holds_back, reduces, steps
+from millstream.spark.buckets import task_count
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
 from millstream.spark.lower.try_calls import try_all
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure, told_in_a_sentence
 from millstream.spark.process.session import open_session
-from millstream.spark.run.buckets import task_count
 from millstream.spark.run.progress import ProgressListener
 from millstream.spark.run.query import Clocks, start
 from millstream.spark.run.shipping import ship_classes

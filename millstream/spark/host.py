@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from millstream.connectors.files.paths import absolute
+from millstream.connectors.paths import absolute
 
 if TYPE_CHECKING:
     from millstream.connectors.place import QueryPlace

@@ -21,8 +21,8 @@ from millstream.bench.workload import Setting
 from millstream.catalog.catalog import Catalog
 from millstream.cli.main import main
 from millstream.errors import SettingError
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import bind
+from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 
 OPTIONS = {"rows": 500, "rate": 100, "disorder": 0, "range": 10, "slide": 2, "keys": 2, "preceding": 99}

@@ -11,8 +11,8 @@ from prompt_toolkit.document import Document
 from millstream.catalog.address import SINK_KINDS, SOURCE_KINDS
 from millstream.catalog.catalog import Catalog
 from millstream.cli.completer import EslCompleter
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import SHOWN, statements
+from millstream.language.binder import bind
+from millstream.language.parser import SHOWN, statements
 from millstream.language.trial.pretend import pretend
 
 SCRIPT = """

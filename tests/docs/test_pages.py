@@ -17,8 +17,8 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
 from millstream.errors import NotYet, Refused
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.language.types.functions import FORBIDDEN
 

@@ -10,7 +10,8 @@ import pytest
 
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
-from millstream.spark.run.control import END, signal
+from millstream.spark.run.control import signal
+from millstream.spark.stage.control_words import END
 
 pytestmark = pytest.mark.spark
 

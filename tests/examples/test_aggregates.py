@@ -16,8 +16,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.bind.statement import Define, Start, bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import Define, Start, bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.mill import connect
 from millstream.udas.generated.compiled import Compiled, compile_aggregate

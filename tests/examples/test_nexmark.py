@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind.statement import Start, bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import Start, bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 
 FOLDER = Path(__file__).parents[2] / "examples" / "nexmark"

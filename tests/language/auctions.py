@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import bind
+from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 
 SCRIPT = """

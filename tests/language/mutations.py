@@ -17,9 +17,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.catalog import Catalog
 from millstream.errors import EslError
-from millstream.language.bind.statement import bind
+from millstream.language.binder import bind
 from millstream.language.parse.dialect import Esl, tokenize
-from millstream.language.parse.parser import parse
+from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 from tests.docs.test_pages import PAGES, blocks, esl
 from tests.language import auctions

@@ -9,8 +9,8 @@ from millstream.aggregates import registry
 from millstream.aggregates.steered import Steered
 from millstream.catalog.definitions import AggregateCall, Select
 from millstream.errors import TypeMismatch
-from millstream.language.bind.statement import Rows, bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import Rows, bind
+from millstream.language.parser import parse
 from tests.language.auctions import catalog
 
 NAMES = sorted({*registry.names(), *registry.ALIASES})

@@ -6,9 +6,9 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.errors import NotYet
-from millstream.language.bind.statement import Rows as Bound
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import Rows as Bound
+from millstream.language.binder import bind
+from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 from millstream.windows import Session
 from tests.windows.test_calcite import CASES, NAMES, Row, params, rows, window

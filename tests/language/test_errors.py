@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import EslError
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from tests import golden
 from tests.language.auctions import catalog

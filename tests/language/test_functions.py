@@ -5,9 +5,10 @@ from typing import ClassVar
 import pytest
 from sqlglot import exp, parse_one
 
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spark_dialect import TYPED, SparkFaithful
 from millstream.language.types import functions
-from millstream.language.types.functions import FORBIDDEN, Kind, called, is_aggregate, kind, names
+from millstream.language.types.functions import FORBIDDEN, Kind, is_aggregate, kind, names
 
 
 def parse(text):
@@ -55,11 +56,11 @@ def test_forbidden_functions_exist_in_spark_but_for_identifier():
     "text", ["reflect('a', 'b')", "`reflect`('a')", "builtin.REFLECT('a')", "system.builtin.reflect('a', 'b')"]
 )
 def test_a_forbidden_function_is_seen_however_it_is_written(text):
-    assert any(called(node) in FORBIDDEN for node in parse(text).walk())
+    assert any(name_of_call(node) in FORBIDDEN for node in parse(text).walk())
 
 
 def test_no_program_runs_by_transform():
-    assert called(parse("transform(a, x -> x)")) == "transform"
+    assert name_of_call(parse("transform(a, x -> x)")) == "transform"
     with pytest.raises(Exception, match="Invalid expression"):
         parse("SELECT TRANSFORM(a) USING 'cat' AS b FROM t")
 
@@ -97,11 +98,11 @@ def test_no_program_runs_by_transform():
     ],
 )
 def test_the_name_of_a_call(text, wanted):
-    assert called(parse(text)) == wanted
+    assert name_of_call(parse(text)) == wanted
 
 
 def test_a_when_is_no_call_of_if():
-    assert [called(n) for n in parse("CASE WHEN a THEN b END").find_all(exp.If)] == [None]
+    assert [name_of_call(n) for n in parse("CASE WHEN a THEN b END").find_all(exp.If)] == [None]
 
 
 def test_aggregates():

@@ -11,8 +11,8 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from millstream.catalog.schema import sql_type, type_name
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spark_dialect import SparkFaithful
-from millstream.language.types import functions
 from millstream.language.types.functions import FORBIDDEN, Kind, kind
 from millstream.language.types.infer import infer
 
@@ -240,7 +240,7 @@ def test_our_own_expressions_are_typed_and_written_as_spark_has_them(spark):
     batches = defaultdict(list)
     for text in expressions:
         node = parse_one(text, dialect=SparkFaithful)
-        kinds = {kind(functions.called(n) or "") for n in node.walk()}
+        kinds = {kind(name_of_call(n) or "") for n in node.walk()}
         many = "window" if node.find(exp.Window) else (Kind.AGGREGATE in kinds, Kind.GENERATOR in kinds)
         batches[many].append((text, node))
     for batch in batches.values():

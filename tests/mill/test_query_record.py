@@ -10,8 +10,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.errors import RunError
-from millstream.language.bind.statement import Define, Rows, bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import Define, Rows, bind
+from millstream.language.parser import statements
 from millstream.mill.home import Home
 from millstream.mill.mill import Mill, connect, shape_of, sources_of
 from millstream.mill.query_record import QueryRecord

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind.statement import Define, Start, bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import Define, Start, bind
+from millstream.language.parser import statements
 from millstream.mill.why_not import why_not
 from millstream.plan.algebra import Node
 from millstream.plan.build import build

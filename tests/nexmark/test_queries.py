@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.nexmark import oracles, queries
 from millstream.nexmark.folder import write

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.language.bind.statement import Rows, Start, bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import Rows, Start, bind
+from millstream.language.parser import parse
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes

@@ -6,8 +6,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Query
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes

@@ -13,8 +13,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.mill import Mill
 from millstream.soccer.aggregates import EVENT, GRIDS, BallLog, Heat

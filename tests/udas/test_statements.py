@@ -10,7 +10,7 @@ import pytest
 from millstream.catalog.definitions import PythonAggregate, UserAggregate
 from millstream.cli.explain import script_plans
 from millstream.errors import NameTaken, Refused, UnknownName
-from millstream.language.parse.parser import is_complete
+from millstream.language.parser import is_complete
 from millstream.mill.mill import Mill
 from tests.udas import paper
 

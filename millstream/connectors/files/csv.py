@@ -14,18 +14,18 @@ from pyspark.sql.types import StructType
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
-from millstream.connectors.files.bad_files import WAY_OUT, BadFile
-from millstream.connectors.files.csv_headers import MOST_COLUMNS, some
-from millstream.connectors.files.csv_records import RECORDS, records_of
+from millstream.connectors.bad_files import WAY_OUT, BadFile
 from millstream.connectors.files.lines import LINE, csv_rows, with_origins
 from millstream.connectors.files.listed import following, is_judged, source_path, stored
 from millstream.connectors.files.opened import opened
-from millstream.connectors.files.paths import is_local, is_parted, local_files
-from millstream.connectors.files.text_files import LINES, TextFiles, header_of, text_rows
+from millstream.connectors.formats.csv_headers import MOST_COLUMNS, some
+from millstream.connectors.formats.csv_records import RECORDS, records_of
+from millstream.connectors.formats.text_files import LINES, TextFiles, header_of, text_rows
+from millstream.connectors.paths import is_local, is_parted, local_files
 from millstream.errors import RunError
 from millstream.spark.host import Host
+from millstream.spark.metrics import READ
 from millstream.spark.names import quoted
-from millstream.spark.run.progress import READ
 from millstream.spark.stage.arrival_order import FILE_SQL
 
 UNSET = "\ue000"

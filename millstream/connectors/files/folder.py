@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.connectors.files.file_record import gone, moved_to
 from millstream.connectors.files.file_system import Files, is_hidden
 from millstream.connectors.files.held_folder import HeldFolder
-from millstream.connectors.files.paths import is_local
+from millstream.connectors.paths import is_local
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import as_text, writer_options
 from millstream.errors import RunError, suggest

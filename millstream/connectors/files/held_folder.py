@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from millstream.connectors.files.held_file import make_folder
-from millstream.connectors.files.paths import leads_to
+from millstream.connectors.paths import leads_to
 from millstream.errors import RunError
 
 

@@ -10,7 +10,7 @@ from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.connectors.files.lines import json_rows, with_origins
 from millstream.connectors.files.listed import following, is_judged, source_path, stored
 from millstream.connectors.files.opened import opened
-from millstream.connectors.files.text_files import LINES, TextFiles, text_rows
+from millstream.connectors.formats.text_files import LINES, TextFiles, text_rows
 from millstream.spark.host import Host
 
 TEXT_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.connectors.arrivals import LENGTH, ORIGIN, RAW, START, TEXT, with_raw
-from millstream.connectors.files.rejection import BLANK, LINE_BYTES, MOST_DELIMITERS
-from millstream.connectors.files.text_files import FITS, ORDERED
+from millstream.connectors.formats.rejection import BLANK, LINE_BYTES, MOST_DELIMITERS
+from millstream.connectors.formats.text_files import FITS, ORDERED
 from millstream.spark.names import quoted
 
 LINE = "value"

@@ -12,9 +12,9 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from millstream.catalog.address import FILE_KINDS, Address
 from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
-from millstream.connectors.files.aliases import file_alias, folder_alias, is_special, with_letters
+from millstream.connectors.aliases import file_alias, folder_alias, is_special, with_letters
 from millstream.connectors.files.file_system import is_hidden
-from millstream.connectors.files.paths import escaped, is_local, is_parted, is_pattern, places, plain, split
+from millstream.connectors.paths import escaped, is_local, is_parted, is_pattern, places, plain, split
 from millstream.errors import RunError
 from millstream.spark.host import Host
 from millstream.spark.process.local_files import CLASS_NAME, reads_any_name

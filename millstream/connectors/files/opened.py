@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from millstream.connectors.files.direct_read import FILES, PATH, ROWS, WRITTEN_SQL
 from millstream.connectors.files.listed import FILES_SCHEMA
-from millstream.spark.run.progress import READ
-from millstream.spark.stage.direct_read import FILES, PATH, ROWS, WRITTEN_SQL
+from millstream.spark.metrics import READ
 from millstream.spark.stage.map_arrow import Arrow
 
 

@@ -17,13 +17,13 @@ from millstream.catalog.arrow import arrow_schema
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Schema
 from millstream.connectors.arrivals import RAW, Arrivals, ddl, spark_schema
-from millstream.connectors.files.bad_files import BAD
+from millstream.connectors.bad_files import BAD
+from millstream.connectors.files.direct_read import ORIGIN, PATH, WRITTEN_SQL, rows_of
 from millstream.connectors.files.listed import following, is_judged, source_path, stored
 from millstream.connectors.files.opened import opened
-from millstream.connectors.files.paths import is_local, is_parted, local_files
+from millstream.connectors.paths import is_local, is_parted, local_files
 from millstream.spark.host import Host
 from millstream.spark.stage.arrival_order import FILE_DDL
-from millstream.spark.stage.direct_read import ORIGIN, PATH, WRITTEN_SQL, rows_of
 
 
 def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.files.file_record import FileRecord, gone, moved_to
 from millstream.connectors.files.held_file import HeldFile
-from millstream.connectors.files.paths import is_local
+from millstream.connectors.paths import is_local
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import as_text, writer_options
 from millstream.errors import RunError

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Applied, ColumnOf, Constant, Step, WhereTrue, Whole
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Applied, ColumnOf, Constant, Predicate, Step, WhereTrue, Whole
 
 
 def reads(predicate: Predicate) -> frozenset[str] | None:

@@ -13,6 +13,9 @@ import pyarrow.compute as pc
 from millstream.expressions.arrow import choices as arrow_choices
 from millstream.expressions.arrow import lists as arrow_lists
 
+Predicate = Callable[[pa.Table], pa.Array]
+"""Says of each row of a table whether a condition holds, or what an expression gives; NULL where that is unknown."""
+
 
 @dataclass(frozen=True)
 class Whole:

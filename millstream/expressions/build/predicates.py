@@ -25,12 +25,9 @@ from millstream.expressions.build import leaves as predicate_leaves
 from millstream.expressions.build import numbers as predicate_numbers
 from millstream.expressions.build import texts as predicate_texts
 from millstream.expressions.build.builder import Build, Builder, Unsupported
-from millstream.expressions.arrow.steps import ColumnOf, Whole
+from millstream.expressions.arrow.steps import Predicate, ColumnOf, Whole
 from millstream.expressions.build.types import type_of
 from millstream.language.types.infer import infer
-
-Predicate = Callable[[pa.Table], pa.Array]
-"""Says of each row of a table whether a condition holds, or what an expression gives; NULL where that is unknown."""
 
 _BUILDS: Mapping[type[exp.Expr], Build] = {
     exp.Column: predicate_leaves.column,

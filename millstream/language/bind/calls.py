@@ -23,6 +23,7 @@ from millstream.language.bind.arguments import bind_arguments
 from millstream.language.bind.expressions import bind_expression, bind_predicate
 from millstream.language.bind.python_calls import bind_python_call
 from millstream.language.bind.scope import NOTHING, Scope
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import functions
@@ -54,7 +55,7 @@ def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | 
             call = written_call(node.this, scope)
             respects = isinstance(node, exp.RespectNulls)
             return call and replace(call, respects_nulls=respects, ignores_nulls=not respects)
-    users = functions.called(node) in scope.aggregates or functions.called(node) in scope.python
+    users = name_of_call(node) in scope.aggregates or name_of_call(node) in scope.python
     known = functions.is_aggregate(node) or users
     return WrittenCall(node) if known else None
 
@@ -62,7 +63,7 @@ def written_call(node: exp.Expression, scope: Scope = NOTHING) -> WrittenCall | 
 def bind_call(call: WrittenCall, name: str, scope: Scope, text: str, *, grouped: bool = False) -> AggregateCall:
     """The aggregate that computes a call; its answer will be the column `name`. A `grouped` window answers as one."""
     node = call.function
-    function = functions.called(node) or ""
+    function = name_of_call(node) or ""
     arguments = _arguments(node)
     call, arguments = without_nulls(call, arguments)
     if call.respects_nulls and registry.find(function) not in (First, Last):
@@ -113,7 +114,7 @@ def without_nulls(call: WrittenCall, arguments: list[exp.Expression]) -> tuple[W
     ignores = call.ignores_nulls or exp.IgnoreNulls in within
     arguments = [a.this if isinstance(a, exp.IgnoreNulls | exp.RespectNulls) else a for a in arguments]
     condition = call.condition
-    kind = registry.find(functions.called(call.function) or "")
+    kind = registry.find(name_of_call(call.function) or "")
     # The others do not look at NULL.
     if ignores and arguments and kind is not None and issubclass(kind, Choice):
         value = arguments[0].copy()
@@ -134,7 +135,7 @@ def bind_user_call(
 ) -> AggregateCall:
     """A call of a user-defined aggregate: the arguments get the types of its parameters."""
     node = call.function
-    base, window = scope.aggregates[functions.called(node) or ""]
+    base, window = scope.aggregates[name_of_call(node) or ""]
     definition = base or window
     assert definition is not None  # noqa: S101
     modifier = "DISTINCT" if distinct else "WITHIN GROUP" if call.within is not None else ""

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from millstream.errors import Refused
 from millstream.language.bind.expressions import check_known
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.types import functions
 
@@ -22,7 +23,7 @@ def check_calls(bound: object, text: str) -> None:
     """
     for expression in expressions_of(bound):
         for node in expression.walk():
-            name = functions.called(node)
+            name = name_of_call(node)
             if name is None:
                 continue
             check_known(name, text, span_of(node), "statement")

@@ -9,6 +9,7 @@ from sqlglot import exp
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.language.bind.scope import Scope
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Span
@@ -132,7 +133,7 @@ def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str
             )
         if is_subquery(part):
             raise no_subquery(part, text, span, clause)
-        name = functions.called(part)
+        name = name_of_call(part)
         if name is not None:
             _check_function(name, scope, text, span_of(part) or span, clause)
 

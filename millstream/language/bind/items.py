@@ -10,6 +10,7 @@ from millstream.catalog.definitions import Item
 from millstream.errors import EslSyntaxError, NameTaken, UnknownName, balanced, suggest
 from millstream.language.bind.expressions import bind_expression
 from millstream.language.bind.scope import Member, Scope
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.types import functions
 
@@ -107,10 +108,10 @@ def default_name(node: exp.Expression, text: str) -> str:
 
 
 def _check_generator(bound: exp.Expression, before: list[Item], text: str, node: exp.Expression) -> None:
-    names = [functions.called(n) for n in bound.walk()]
+    names = [name_of_call(n) for n in bound.walk()]
     if not any(n and functions.kind(n) is functions.Kind.GENERATOR for n in names):
         return
-    top = functions.called(bound)
+    top = name_of_call(bound)
     if top is None or functions.kind(top) is not functions.Kind.GENERATOR:
         raise EslSyntaxError(
             "a function that makes rows must stand alone in its column",
@@ -129,7 +130,7 @@ def _check_generator(bound: exp.Expression, before: list[Item], text: str, node:
             hint="use explode on an array; map_keys, map_values and map_entries make arrays of a map",
         )
     for item in before:
-        other = functions.called(item.expression)
+        other = name_of_call(item.expression)
         if other and functions.kind(other) is functions.Kind.GENERATOR:
             raise EslSyntaxError(
                 "only one function that makes rows can stand in a SELECT",

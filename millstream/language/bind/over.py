@@ -21,6 +21,7 @@ from millstream.language.bind.user_calls import columns_of_rows
 from millstream.language.bind.window_time import window_time
 from millstream.language.clauses.over_clause import OverClause, named_windows, over_clause
 from millstream.language.clauses.window_clause import clause_tokens, is_over
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Name
@@ -88,9 +89,9 @@ class _Frames:
             hint = "give both OVER: an answer for every tuple and one for every window do not fit into one row"
             raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
         if call := written_call(node, self.scope):
-            if self.bare is not None and functions.called(call.function) in self.scope.aggregates:
+            if self.bare is not None and name_of_call(call.function) in self.scope.aggregates:
                 return exp.column(exp.to_identifier(self._bound(call, self.bare).call.name, quoted=True))
-            called = functions.called(call.function)
+            called = name_of_call(call.function)
             message, hint = f"{called} has no OVER, and another aggregate has one", "give it an OVER of its own"
             raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
         return node
@@ -104,7 +105,7 @@ class _Frames:
     def _bound(self, call: WrittenCall, clause: OverClause) -> FramedCall:
         time = self._time(clause)
         # User-defined aggregates go tuple by tuple: a step of their own.
-        user = functions.called(call.function) in self.scope.aggregates
+        user = name_of_call(call.function) in self.scope.aggregates
         window = clause.window
         by_arrival = isinstance(window, OverRows) and self.scope.latent
         group = self._group(clause, time, user, by_arrival)
@@ -123,7 +124,7 @@ class _Frames:
 
     def _check_active(self, call: WrittenCall, clause: OverClause) -> None:
         """ACTIVE EXPIRATION is for aggregates that have something to say when a tuple leaves."""
-        name = functions.called(call.function) or ""
+        name = name_of_call(call.function) or ""
         _, window = self.scope.aggregates.get(name, (None, None))
         if window is None or not any(returns(action) for action in window.body.expire):
             message = f"ACTIVE EXPIRATION asks what {name} returns when a tuple leaves, and it returns nothing then"
@@ -305,7 +306,7 @@ def _refuse(query: exp.Select, scope: Scope, text: str, bare: OverClause | None)
 
 
 def _no_aggregate(node: EslWindow, text: str) -> EslError:
-    name = functions.called(node.this)
+    name = name_of_call(node.this)
     span = span_of(node)
     if name and functions.kind(name) is functions.Kind.WINDOW:
         works = ", ".join(n for n in registry.names() if "_" not in n)

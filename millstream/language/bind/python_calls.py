@@ -14,9 +14,9 @@ from millstream.errors import Refused
 from millstream.language.bind.arguments import bind_arguments
 from millstream.language.bind.expressions import bind_predicate
 from millstream.language.bind.scope import Scope
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
-from millstream.language.types import functions
 from millstream.udas.python.aggregate import PromisedAggregate, PyAggregate
 from millstream.udas.python.declared import known_class
 
@@ -34,7 +34,7 @@ def bind_python_call(
 ) -> AggregateCall:
     """A call: the arguments get the types of the parameters."""
     node = call.function
-    definition = scope.python[functions.called(node) or ""]
+    definition = scope.python[name_of_call(node) or ""]
     modifier = "DISTINCT" if distinct else "WITHIN GROUP" if call.within is not None else ""
     bound = bind_arguments(definition, node, arguments, modifier, scope, text)
     condition = call.condition
@@ -52,7 +52,7 @@ def refuse_bare(query: exp.Select, scope: Scope, text: str) -> None:
     """Refuse calls without a window: the answer of a class comes at the end of its input."""
     for item in query.expressions:
         for node in item.find_all(exp.Func):
-            name = functions.called(node)
+            name = name_of_call(node)
             if name in scope.python:
                 raise Refused(
                     f"{name} cannot run on a bare stream: it answers only at the end of its input",

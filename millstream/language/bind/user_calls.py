@@ -12,8 +12,8 @@ from millstream.catalog.schema import Column
 from millstream.errors import EslSyntaxError, Refused
 from millstream.language.bind.scope import Scope, UserVersions
 from millstream.language.clauses.over_clause import OverClause
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
-from millstream.language.types import functions
 from millstream.windows.over import OverRows
 
 
@@ -33,9 +33,9 @@ def bare_groups(query: exp.Select, scope: Scope, text: str) -> OverClause | None
     if not called:
         return None
     for node in called:
-        base, _ = scope.aggregates[functions.called(node) or ""]
+        base, _ = scope.aggregates[name_of_call(node) or ""]
         if base is None or (base.blocking and not scope.bounded):
-            name = functions.called(node)
+            name = name_of_call(node)
             reason = "it answers only at the end of its input" if base else "it is declared for windows only"
             raise Refused(
                 f"{name} cannot run on a bare stream: {reason}",
@@ -47,7 +47,7 @@ def bare_groups(query: exp.Select, scope: Scope, text: str) -> OverClause | None
     for key, word in {"having": "HAVING", "distinct": "DISTINCT"}.items():
         if (node := query.args.get(key)) is not None:
             hint = "filter the answers outside: SELECT ... FROM (SELECT ...) AS x WHERE ..."
-            message = f"{word} cannot stand beside {functions.called(called[0])}, which answers for every tuple"
+            message = f"{word} cannot stand beside {name_of_call(called[0])}, which answers for every tuple"
             raise EslSyntaxError(message, text, span_of(node) or span_of(query), clause=word, hint=hint)
     group = query.args.get("group")
     keys = tuple(group.expressions) if group else ()
@@ -87,7 +87,7 @@ def _read(name: str, node: exp.Expression) -> exp.Expression:
 
 
 def _is_user(node: exp.Expression, scope: Scope) -> bool:
-    return functions.called(node) in scope.aggregates
+    return name_of_call(node) in scope.aggregates
 
 
 def _check_keys(query: exp.Select, keys: tuple[exp.Expression, ...], scope: Scope, text: str) -> None:

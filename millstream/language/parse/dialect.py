@@ -9,12 +9,12 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.catalog.column_types import COLUMN_TYPES
 from millstream.language.parse.every_argument import check_arguments
 from millstream.language.parse.every_word import check_brackets, check_words
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.spark_dialect import SparkFaithful
-from millstream.language.types.castable import COLUMN_TYPES
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 MERGE_ORDERED = "MERGE ORDERED"

@@ -14,10 +14,10 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from millstream.catalog.intervals import UNITS
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, hint_for
 from millstream.language.parse.spans import span_of
-from millstream.language.types.functions import called
 
 _ENDS = ("with_", "order", "limit", "offset")
 _BINARY = (
@@ -145,7 +145,7 @@ def _arguments(node: exp.Expr) -> frozenset[str] | None:
     known = ARGUMENTS.get(type(node))
     if known is not None:
         return known
-    if isinstance(node, _LEAVES) or (isinstance(node, exp.Func) and called(node) is not None):
+    if isinstance(node, _LEAVES) or (isinstance(node, exp.Func) and name_of_call(node) is not None):
         return frozenset(node.arg_types)
     return None
 
@@ -159,10 +159,10 @@ def _may_stand(node: exp.Expr, parent: exp.Expr | None, key: str) -> bool:
         return isinstance(parent.parent, exp.Select)
     if type(node) is exp.Distinct and isinstance(parent, exp.Func) and key == _DISTINCT_IN:
         return True
-    if isinstance(node, exp.Alias) and parent is not None and called(parent) in _NAMED_FIELDS:
+    if isinstance(node, exp.Alias) and parent is not None and name_of_call(parent) in _NAMED_FIELDS:
         return True
     if type(node) is exp.Kwarg:
-        return parent is not None and called(parent) in _NAMED_ARGUMENTS
+        return parent is not None and name_of_call(parent) in _NAMED_ARGUMENTS
     places = PLACES.get(type(node))
     return places is None or (type(parent), key) in places
 

@@ -16,10 +16,10 @@ from millstream.catalog.definitions import DerivedStream, Select
 from millstream.catalog.schema import UNKNOWN, SqlType
 from millstream.errors import TypeMismatch
 from millstream.language.bind.check_calls import expressions_of
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import told
 from millstream.language.types import coercion as c
-from millstream.language.types import functions
 
 _OF_TYPES = (exp.Cast, exp.TryCast, exp.Extract, exp.Interval, exp.Bracket, exp.Dot, exp.Case)
 """What makes other types of types, besides calls; operators are the binder's."""
@@ -170,7 +170,7 @@ def _trials(node: exp.Expr, text: str) -> Iterator[TrialCall]:
 def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     if isinstance(node, exp.RegexpLike):
         return "rlike", [node.this, node.expression]
-    return functions.called(node) or "", list(node.expressions)
+    return name_of_call(node) or "", list(node.expressions)
 
 
 def _is_constant(node: exp.Expr) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from millstream.catalog.column_types import type_mistake
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.written import told
 from millstream.language.types import coercion as c
-from millstream.language.types import functions
-from millstream.language.types.castable import type_mistake
 from millstream.language.types.formats import format_mistake, word_mistake
 from millstream.language.types.infer import infer
 from millstream.language.types.like_escapes import escape_mistakes
@@ -185,7 +185,7 @@ def _mistakes(node: exp.Expr) -> Iterator[Mistake]:
 
 
 def _format(node: exp.Expr) -> Iterator[Mistake]:
-    name, arguments = functions.called(node), node.expressions
+    name, arguments = name_of_call(node), node.expressions
     wrong = format_mistake(name, arguments) if name is not None else None
     if wrong is not None:
         yield Mistake(arguments[1], *wrong)
@@ -383,7 +383,7 @@ def _written_time(node: exp.Cast) -> Iterator[Mistake]:
 
 
 def _call(node: exp.Expr) -> Iterator[Mistake]:
-    name = functions.called(node)
+    name = name_of_call(node)
     if name is None:
         return
     given = list(node.iter_expressions())

@@ -7,9 +7,9 @@ from functools import cache
 
 from sqlglot import exp
 
+from millstream.catalog.column_types import MAX_PRECISION
 from millstream.catalog.schema import SqlType, sql_type
 
-MAX_PRECISION = 38
 MIN_SCALE = 6
 _INTEGRAL_DIGITS = {
     exp.DType.TINYINT: 3,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cache
 from importlib import resources
@@ -10,7 +9,7 @@ from importlib import resources
 from sqlglot import exp
 
 from millstream.aggregates import registry
-from millstream.language.parse.spark_dialect import SparkFaithful
+from millstream.language.parse.call_name import name_of_call
 
 
 class Kind(Enum):
@@ -61,11 +60,6 @@ FORBIDDEN: dict[str, str] = {
 }
 """The functions of Spark which may not be used in ESL, and why."""
 
-# Nodes that are functions to sqlglot and operators or syntax to a reader.
-_NO_CALLS = (exp.Case, exp.Cast, exp.Connector, exp.SubqueryPredicate)
-_CALLS_OF_TWO = (exp.Corr, exp.CovarPop, exp.CovarSamp)
-_CALL = re.compile(r"`?(\w+)`?\s*(?:\(|$)")
-
 
 @cache
 def _kinds() -> dict[str, Kind]:
@@ -96,28 +90,8 @@ def makes_rows(node: exp.Expr) -> bool:
     >>> [makes_rows(parse_one(t, dialect=SparkFaithful)) for t in ("explode(x)", "upper(x)", "x")]
     [True, False, False]
     """
-    name = called(node)
+    name = name_of_call(node)
     return name is not None and kind(name) is Kind.GENERATOR
-
-
-def called(node: exp.Expr) -> str | None:
-    """The name of the function that a node calls, in lower case, or None where the node is no call.
-
-    >>> from sqlglot import parse_one
-    >>> [called(parse_one(t, dialect=SparkFaithful)) for t in ("Upper(x)", "COUNT(*)", "a + b", "CAST(x AS INT)")]
-    ['upper', 'count', None, None]
-    """
-    if isinstance(node, exp.Anonymous):
-        return str(node.name).lower()
-    if not isinstance(node, exp.Func) or isinstance(node, _NO_CALLS):
-        return None
-    operator = isinstance(node, exp.Binary)
-    if operator and not isinstance(node, _CALLS_OF_TWO):
-        return None
-    if isinstance(node, exp.If) and isinstance(node.parent, exp.Case):
-        return None  # a WHEN with its THEN
-    match = _CALL.match(node.sql(dialect=SparkFaithful))
-    return match.group(1).lower() if match else None
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -127,5 +101,5 @@ def is_aggregate(node: exp.Expr) -> bool:
     >>> is_aggregate(parse_one("collect_list(x)", dialect=SparkFaithful))
     True
     """
-    name = called(node)
+    name = name_of_call(node)
     return name is not None and kind(name) is Kind.AGGREGATE

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from millstream.catalog.schema import UNKNOWN, SqlType
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spark_dialect import SUFFIX
 from millstream.language.types import coercion as c
-from millstream.language.types import decimals, function_types, functions, nested_types
+from millstream.language.types import decimals, function_types, nested_types
 from millstream.language.types.function_types import Call
 
 _RULES = {**function_types.RULES, **nested_types.RULES}
@@ -193,7 +194,7 @@ class _Typer:
         if isinstance(node, exp.If):
             arms = [node.this, node.args["true"], node.args.get("false") or exp.Null()]
             return self._rule("if", arms)
-        name = functions.called(node)
+        name = name_of_call(node)
         if name is None or any(isinstance(a, exp.Kwarg) for a in node.iter_expressions()):
             self._children(node)
             return UNKNOWN if name is None else function_types.FIXED.get(name, UNKNOWN)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Predicate
 from millstream.operators.codes import ROOM
 from millstream.operators.spread import spread
 from millstream.operators.tuples.lazy_rows import LazyRows

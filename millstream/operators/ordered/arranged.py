@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.codes import Numbers
-from millstream.operators.ordered.tuple_log import Bools
+from millstream.operators.tuples.tuple_log import Bools
 
 
 @dataclass(frozen=True)

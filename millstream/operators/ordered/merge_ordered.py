@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.grouped import ARRIVAL, TIME
-from millstream.operators.ordered.tuple_log import Bools, TupleLog
 from millstream.operators.tuples.on_time import OnTime
+from millstream.operators.tuples.tuple_log import Bools, TupleLog
 from millstream.progress.punctuation import Punctuation
 
 

@@ -16,7 +16,7 @@ from millstream.operators.codes import Numbers, dense_groups
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.operators.ordered.arranged import Arranged
-from millstream.operators.ordered.tuple_log import Bools, TupleLog
+from millstream.operators.tuples.tuple_log import Bools, TupleLog
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tuples import Order
 

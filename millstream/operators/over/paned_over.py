@@ -13,9 +13,9 @@ from millstream.operators.codes import Numbers
 from millstream.operators.key_index import KeyIndex
 from millstream.operators.ordered.arranged import Arranged
 from millstream.operators.ordered.frame_states import Bools, from_tree
-from millstream.operators.ordered.tuple_log import TupleLog
 from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.tuples.tuple_log import TupleLog
 from millstream.plan.evaluation import pane_of_rows
 from millstream.windows.over import OverRows
 

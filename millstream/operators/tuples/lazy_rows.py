@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.expressions.arrow.reads import reads, source_of
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Predicate
 
 Numbers = npt.NDArray[np.int64]
 

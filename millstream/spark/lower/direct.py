@@ -22,21 +22,7 @@ from millstream.catalog.arrow import arrow_schema, to_arrow, to_sql
 from millstream.catalog.definitions import OnBadFile, Stream, TimeStamp
 from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import SqlType
-from millstream.connectors.files.listed import FILES_SCHEMA, following, source_path
-from millstream.connectors.files.paths import is_local, is_parted, local_files
-from millstream.expressions.build.predicates import Predicate, predicate, value
-from millstream.language.types.functions import makes_rows
-from millstream.operators.grouped import TIME
-from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
-from millstream.plan.several import TableJoin
-from millstream.plan.trace import steps as steps_of
-from millstream.plan.trace import trace
-from millstream.spark.host import Host
-from millstream.spark.lower.direct_steps import Compute, Keep, Lookup, Step, Wide
-from millstream.spark.lower.lower import lower
-from millstream.spark.names import quoted
-from millstream.spark.run.progress import READ
-from millstream.spark.stage.direct_read import (
+from millstream.connectors.files.direct_read import (
     BAD_FILES,
     COUNTED_SCHEMA,
     FILES,
@@ -48,6 +34,21 @@ from millstream.spark.stage.direct_read import (
     direct_ingress,
     pack,
 )
+from millstream.connectors.files.listed import FILES_SCHEMA, following, source_path
+from millstream.connectors.paths import is_local, is_parted, local_files
+from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.build.predicates import predicate, value
+from millstream.language.types.functions import makes_rows
+from millstream.operators.grouped import TIME
+from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
+from millstream.plan.several import TableJoin
+from millstream.plan.trace import steps as steps_of
+from millstream.plan.trace import trace
+from millstream.spark.host import Host
+from millstream.spark.lower.lower import lower
+from millstream.spark.metrics import READ
+from millstream.spark.names import quoted
+from millstream.spark.stage.direct_steps import Compute, Keep, Lookup, Step, Wide
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.map_arrow import map_in_arrow
 from millstream.windows.join_kind import JoinKind

@@ -15,14 +15,14 @@ from millstream.expressions.build.predicates import predicate
 from millstream.operators.join.joining import Joining, key_name
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
 from millstream.plan.several import JOINT, TableJoin, WindowJoin
+from millstream.spark import mark_rows
+from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower import mark_rows
 from millstream.spark.lower.inflow import Inflow, Input
 from millstream.spark.lower.key_sources import key_sources
 from millstream.spark.lower.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged
 from millstream.spark.names import quoted
-from millstream.spark.run.buckets import bucket_ids
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN, MARK
 from millstream.windows.join_kind import JoinKind

@@ -37,21 +37,21 @@ from millstream.plan.algebra import (
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import Split
 from millstream.plan.trace import parts
+from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower import mark_rows
 from millstream.spark.lower.assign_windows import assign_windows
 from millstream.spark.lower.inflow import Input
 from millstream.spark.lower.join_lowering import lower_join, lower_table_join
 from millstream.spark.lower.lower import lower
 from millstream.spark.lower.staging import AS_THEY_ARE, Given
-from millstream.spark.lower.unnest import nested
+from millstream.spark.lower.time_bounds import bound_of
 from millstream.spark.lower.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
 from millstream.spark.names import quoted
 from millstream.spark.stage.arrival_order import FILE, FILE_SQL, TASK, numbering_rows
 from millstream.spark.stage.arrival_order import ROW as PLACE
 from millstream.spark.stage.marks import HIDDEN, MARK
-from millstream.spark.stage.time_limits import bound_of
+from millstream.spark.stage.unnest import nested
 
 __all__ = ["lower"]
 

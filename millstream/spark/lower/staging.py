@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import TimeStamp
-from millstream.expressions.build.predicates import Predicate, predicate
+from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.build.predicates import predicate
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
@@ -24,26 +25,27 @@ from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
+from millstream.spark import mark_rows
+from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower import mark_rows
+from millstream.spark.lower.control_stream import marks_of
 from millstream.spark.lower.direct import packets_of
 from millstream.spark.lower.inflow import Inflow, Origin
-from millstream.spark.lower.unnest import Nested
+from millstream.spark.lower.time_bounds import limits_of
+from millstream.spark.metrics import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
 from millstream.spark.names import quoted
-from millstream.spark.run.buckets import bucket_ids
-from millstream.spark.run.control import END as END_MARK
-from millstream.spark.run.control_stream import marks_of
-from millstream.spark.run.progress import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
 from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Number, Ordering
 from millstream.spark.stage.bucket_run import Outlet
+from millstream.spark.stage.control_words import END as END_MARK
 from millstream.spark.stage.feeds import Feed
 from millstream.spark.stage.ingress import Inlet, control_marks, ingress
 from millstream.spark.stage.map_arrow import map_in_arrow
 from millstream.spark.stage.marks import LEFT_OUT, MARK
 from millstream.spark.stage.packets import PACKET_SCHEMA
 from millstream.spark.stage.stage import Stage
-from millstream.spark.stage.time_limits import TimeLimits, limits_of
+from millstream.spark.stage.time_limits import TimeLimits
+from millstream.spark.stage.unnest import Nested
 from millstream.spark.stage.wire import from_wire, wire_schema
 from millstream.windows.rows import Rows
 from millstream.windows.slide_by_tuple import SlideByTuple

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import TypeMismatch
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.dialect import Esl
 from millstream.language.parse.spans import span_of
 from millstream.language.trial.calls import TrialCall, calling, trial_calls
@@ -104,7 +105,7 @@ def _tell(spark: SparkSession, together: Sequence[_Tried], text: str) -> None:
         if problem is None:
             continue
         for node in reversed(list(tried.expression.walk())):
-            if not isinstance(node, exp.Expression) or not functions.called(node) or node.find_ancestor(exp.Lambda):
+            if not isinstance(node, exp.Expression) or not name_of_call(node) or node.find_ancestor(exp.Lambda):
                 continue
             part = _Tried.of(node)
             if part is not None and (found := _mistake(spark, [part])) is not None:

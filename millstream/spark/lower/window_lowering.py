@@ -34,16 +34,16 @@ from millstream.operators.tuples.unique_tuples import UniqueTuples
 from millstream.plan.algebra import LateScan, OverAggregate, Scan, WindowAggregate
 from millstream.plan.passes.carry_arrival import needs_arrival, tells_arrival
 from millstream.plan.several import MergeOrdered, Unique
+from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.inflow import Inflow, Input
 from millstream.spark.lower.key_sources import key_sources
 from millstream.spark.lower.read_tables import with_tables
 from millstream.spark.lower.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, ordering, origin_of, staged
-from millstream.spark.lower.unnest import unnested_schema
-from millstream.spark.run.buckets import bucket_ids
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN
+from millstream.spark.stage.unnest import unnested_schema
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.landmark import Landmark
 from millstream.windows.rows import Rows

@@ -11,8 +11,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hang_up
-from millstream.spark.run.control import END, signal
+from millstream.spark.run.control import signal
 from millstream.spark.run.query_events import Told, recent_progress
+from millstream.spark.stage.control_words import END
 
 
 class Handle(Protocol):

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.connectors.files.paths import is_local, plain
+from millstream.connectors.paths import is_local, plain
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hung_up
 

@@ -6,7 +6,6 @@ starts three Python processes per query.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
@@ -14,39 +13,14 @@ import time
 from pathlib import Path
 
 from millstream.connectors.files.source_log import forget_gone
+from millstream.spark.stage.control_words import END, WAIT
 
 LOG = logging.getLogger(__name__)
-
-END = "end"
-TICK = "tick"
-WAIT = "wait"
-"""Says nothing: it stands for a batch, before the one that ends the stream."""
 
 NEWEST = ".newest"
 """The file that names the moment of the newest mark."""
 
-MAX_AGE = "1h"
-"""How much older than the newest mark another one may be, for Spark to look at it.
-
-It keeps the names of all marks of that time in memory. None is older than one before it, whatever the clock says.
-"""
-
 _sending = threading.Lock()
-
-
-def enabling(stream: str, time: int) -> str:
-    """An enabling time stamp: the mark that says that a silent stream has come to a time, in microseconds.
-
-    >>> read_enabling(enabling("s", 5))
-    ('s', 5)
-    """
-    return json.dumps([stream, time])
-
-
-def read_enabling(word: str) -> tuple[str, int]:
-    """The stream and the time of an enabling time stamp."""
-    stream, time = json.loads(word)
-    return str(stream), int(time)
 
 
 def signal(folder: Path, word: str) -> None:

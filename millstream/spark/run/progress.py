@@ -11,27 +11,11 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ, REJECTED, STAGE, WAITS, WORK
 from millstream.spark.process.abandoned import leave
 from millstream.spark.process.jvm import connection_of_thread
 from millstream.spark.run.query_events import QueryEvents, Told
 from millstream.spark.stage.bucket_work import Work
-
-ARRIVALS = "millstream.arrivals."
-STAGE = "millstream.stage."
-"""What the marks of a stage say: WAITS; WORK and the bucket; for each input LATE, REJECTED, HEARD, PASSED and NEWEST,
-its number, and its stream or stage."""
-
-READ = "millstream.read."
-"""What a stage has read by itself, behind it the numbers of the stage and of the input, and the stream: Spark, which
-counts files there, is told the rows. `bad` ones are rejected."""
-
-WAITS = "waits"
-LATE = "late."
-HEARD = "heard."
-PASSED = "passed."
-REJECTED = "rejected."
-NEWEST = "newest."
-WORK = "work."
 
 
 class Leap(NamedTuple):

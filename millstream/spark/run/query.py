@@ -12,17 +12,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Sink, Stream
 from millstream.catalog.heartbeats import Heartbeats
-from millstream.connectors.files.aliases import is_special, real
+from millstream.connectors.aliases import is_special, real
 from millstream.connectors.files.listed import batches_of
 from millstream.connectors.files.source_log import files_of
 from millstream.connectors.sinks import BatchSink, Deliver, QueryPlace, open_sinks
 from millstream.errors import RunError
+from millstream.spark.buckets import tasks_for
 from millstream.spark.host import Host
 from millstream.spark.process.abandoned import close_later
 from millstream.spark.process.local_files import reads_any_name
 from millstream.spark.run.arrow_batches import bounded_by_rows
 from millstream.spark.run.bounded_run import BoundedRun, Handle
-from millstream.spark.run.buckets import tasks_for
 from millstream.spark.run.changing_tables import follow_tables
 from millstream.spark.run.control import end_after, forget_unread
 from millstream.spark.run.progress import Counts

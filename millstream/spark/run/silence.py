@@ -25,8 +25,9 @@ from millstream.plan.algebra import Node, Scan
 from millstream.plan.trace import STAGES, steps
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hung_up
-from millstream.spark.run.control import enabling, signal
+from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
+from millstream.spark.stage.control_words import enabling
 
 LOG = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from millstream.plan.algebra import Node, WindowAggregate
 from millstream.plan.trace import steps
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hung_up
-from millstream.spark.run.control import TICK, signal
+from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
+from millstream.spark.stage.control_words import TICK
 from millstream.windows.emit import Pace
 
 LOG = logging.getLogger(__name__)

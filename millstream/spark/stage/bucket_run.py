@@ -11,11 +11,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Predicate
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
-from millstream.spark.lower.unnest import Nested, unnested
 from millstream.spark.stage.arrival_order import Runs, in_order
 from millstream.spark.stage.bucket_work import Work
 from millstream.spark.stage.collector import settle
@@ -24,6 +23,7 @@ from millstream.spark.stage.kept import kept
 from millstream.spark.stage.local_copy import LocalCopy
 from millstream.spark.stage.marks import MARK, stage_mark
 from millstream.spark.stage.packets import Progress, unseal
+from millstream.spark.stage.unnest import Nested, unnested
 from millstream.spark.stage.wire import to_wire
 
 PORTION_ROWS = 100_000

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from millstream.catalog.ahead import EARLIEST
 from millstream.operators.grouped import TIME
 from millstream.progress.group_table import NAMED, UNTIL
-from millstream.spark.run.control import END, TICK, WAIT, read_enabling
 from millstream.spark.stage import marks
 from millstream.spark.stage.arrival_order import Ordering, numbered, task_number
 from millstream.spark.stage.collector import settle
+from millstream.spark.stage.control_words import END, TICK, WAIT, read_enabling
 from millstream.spark.stage.packets import Progress, packets, scatter, seal
 from millstream.spark.stage.time_limits import TimeLimits, judged
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Predicate
 
 LONG_RUN = 32
 """Where so many rows in a row pass or do not, on average, none of them is copied."""

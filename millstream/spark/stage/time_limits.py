@@ -10,18 +10,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.catalog.ahead import EARLIEST, LATEST, USUAL, Ahead
-from millstream.catalog.definitions import Stream, TimeStamp
+from millstream.catalog.ahead import EARLIEST, LATEST
 from millstream.catalog.far_times import moment_text
-from millstream.connectors.files.paths import is_local, is_pattern
 from millstream.errors import RunError
-from millstream.spark.host import Host
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -82,30 +78,3 @@ def judged(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) -> Judg
         return limits.judge(times)
     ends = pc.min_max(times).as_py()
     return Judged(None, 0, ends["min"], ends["max"])
-
-
-def bound_of(stream: Stream, host: Host) -> Ahead | None:
-    """How far a stream may run ahead in this run, None if there is no bound.
-
-    What is declared holds in every run. Otherwise there is a bound only where a stream is read live: in a run that goes
-    on, of what is pushed, or of a folder that is followed.
-    """
-    if stream.time_stamp is not TimeStamp.EXTERNAL or stream.source is None:
-        return None
-    if stream.ahead is not None:
-        return stream.ahead if stream.ahead.bound is not None else None
-    if host.once or stream.source.kind == "rate":
-        return None
-    path = host.path(stream.source.rest)
-    recorded = stream.source.kind != "tcp" and is_local(path) and Path(path.removeprefix("file:")).is_file()
-    return None if recorded and not is_pattern(path) else USUAL
-
-
-def limits_of(stream: Stream, host: Host) -> TimeLimits | None:
-    """What a stage checks of the tuples of a stream, None if we stamp them ourselves."""
-    if stream.time_stamp is not TimeStamp.EXTERNAL:
-        return None
-    bound = bound_of(stream, host)
-    if bound is None or bound.bound is None:
-        return TimeLimits()
-    return TimeLimits(bound.bound // MICROSECOND, bound.waits)

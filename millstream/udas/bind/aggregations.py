@@ -14,9 +14,9 @@ from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.language.bind.arguments import fits
 from millstream.language.bind.calls import WrittenCall, _arguments, without_nulls, written_call
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.types import coercion as c
-from millstream.language.types import functions
 from millstream.language.types.checks import check
 from millstream.udas import body as b
 from millstream.udas.bind import functions as body_functions
@@ -35,7 +35,7 @@ def bind_aggregation(
     """A call of an aggregate; `column` is the one wanted of a user-defined one with several."""
     call = _written(node)
     function = call.function
-    name = functions.called(function) or ""
+    name = name_of_call(function) or ""
     arguments = _arguments(function)
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.catalog.definitions import PythonAggregate, UserAggregate
 from millstream.catalog.schema import SqlType
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
@@ -99,7 +100,7 @@ class _Expression:
                 return self._column(node, b.Exists(query), c.BOOLEAN)
             case exp.In() if node.args.get("query") is not None:
                 return self._column(node, *self._in(node))
-        if functions.called(node) == "oldest":
+        if name_of_call(node) == "oldest":
             return self._column(node, *self._oldest(node, None))
         self._check(node)
         return node
@@ -142,7 +143,7 @@ class _Expression:
 
     def _dotted(self, node: exp.Dot) -> Typed | None:
         """`oldest().x`."""
-        if functions.called(node.this) != "oldest":
+        if name_of_call(node.this) != "oldest":
             return None
         return self._oldest(node, node.expression.name)
 
@@ -189,7 +190,7 @@ class _Expression:
         if isinstance(node, exp.Any | exp.All):
             hint = "use IN, EXISTS, or max(...) and min(...) in a subquery"
             raise NotYet("ANY and ALL cannot run in a body yet", self._text, span, clause=self.clause, hint=hint)
-        name = functions.called(node)
+        name = name_of_call(node)
         if name is not None:
             self._check_function(node, name)
 

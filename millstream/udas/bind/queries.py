@@ -10,8 +10,8 @@ from sqlglot import exp
 from millstream.catalog.schema import Column, Schema, SqlType
 from millstream.errors import EslError, EslSyntaxError, NotYet, UnknownName
 from millstream.language.bind.calls import written_call
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
-from millstream.language.types import functions
 from millstream.udas import body as b
 from millstream.udas.bind.aggregations import bind_aggregation
 from millstream.udas.bind.expressions import Expressions, user_aggregate
@@ -141,7 +141,7 @@ class _Select:
         return any(self._is_call(part) for part in parts)
 
     def _is_call(self, node: exp.Expr) -> bool:
-        name = functions.called(node)
+        name = name_of_call(node)
         if name is None or name == "oldest":
             return False
         base = name == self.outer.aggregate.name.lower() and not self.outer.aggregate.window
@@ -177,7 +177,7 @@ class _Select:
 
     def _several(self, node: exp.Expression) -> list[tuple[str, b.Value, SqlType]]:
         """The columns of a user-defined aggregate that has several."""
-        schema = self._result_of(functions.called(node) or "")
+        schema = self._result_of(name_of_call(node) or "")
         if schema is None or len(schema) < 2:
             return []
         return [(c.name, *self._answer(node, c.name)) for c in schema]

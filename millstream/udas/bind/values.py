@@ -15,10 +15,10 @@ from sqlglot import exp
 from millstream.catalog.intervals import interval
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import NotYet, TypeMismatch, suggest
+from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
-from millstream.language.types import functions
 from millstream.udas import body as b
 from millstream.udas.bind import functions as body_functions
 from millstream.udas.bind.casts import call, cast, number
@@ -342,7 +342,7 @@ class Lowering:
         return found
 
     def _called(self, node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-        name = functions.called(node)
+        name = name_of_call(node)
         if isinstance(node, exp.Trim) and node.args.get("position"):
             name = _TRIMS.get(str(node.args["position"]).upper(), "trim")
         if isinstance(node, exp.Extract):

@@ -29,12 +29,12 @@ from millstream.catalog.address import Address, PostgresPlace
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Table
 from millstream.catalog.schema import Column, Schema, sql_type
-from millstream.connectors.files.paths import absolute
+from millstream.connectors.paths import absolute
 from millstream.connectors.postgres.reader import PostgresReader
 from millstream.connectors.sources import open_table
 from millstream.errors import EslError, RunError
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import statements
+from millstream.language.binder import bind
+from millstream.language.parser import statements
 from millstream.mill import Mill
 from millstream.spark.host import Host
 from millstream.spark.process.failures import explain_failure

@@ -20,9 +20,9 @@ from millstream.errors import SettingError
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import ARRIVAL, TIME, Call
-from millstream.operators.ordered.tuple_log import TupleLog
 from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.over import OverAggregate
+from millstream.operators.tuples.tuple_log import TupleLog
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
 from millstream.windows.over import OverRange, OverRows

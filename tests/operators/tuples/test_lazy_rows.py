@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Applied, ColumnOf, Whole
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Applied, ColumnOf, Predicate, Whole
 from millstream.operators.tuples.lazy_rows import LazyRows
 
 TUPLES = pa.table({"a": [1, 2, 3, 4], "s": ["w", None, "y", "z"]})

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from millstream.connectors.files.direct_read import read
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.mill.running import RunningQuery
 from millstream.spark.lower.direct import direct
-from millstream.spark.stage.direct_read import read
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(

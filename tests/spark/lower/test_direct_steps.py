@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
 from millstream.catalog.schema import sql_type
-from millstream.expressions.arrow.steps import ColumnOf, Whole
-from millstream.expressions.build.predicates import Predicate, predicate
+from millstream.expressions.arrow.steps import ColumnOf, Predicate, Whole
+from millstream.expressions.build.predicates import predicate
 from millstream.operators.tuples.lazy_rows import LazyRows
-from millstream.spark.lower.direct_steps import Compute, Keep, Lookup, Step, early
+from millstream.spark.stage.direct_steps import Compute, Keep, Lookup, Step, early
 from millstream.windows.join_kind import JoinKind
 
 WORN = pa.schema([("w", pa.int64()), ("number", pa.int64())])

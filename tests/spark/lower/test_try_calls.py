@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.errors import EslError, RunError, TypeMismatch
-from millstream.language.bind.statement import bind
-from millstream.language.parse.parser import parse
+from millstream.language.binder import bind
+from millstream.language.parser import parse
 from millstream.mill import Mill, connect
 from millstream.spark.lower.try_calls import try_all
 from tests.language import auctions

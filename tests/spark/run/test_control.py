@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from millstream.spark.run.control import END, TICK, WAIT, end_after, forget_unread, signal
+from millstream.spark.run.control import end_after, forget_unread, signal
+from millstream.spark.stage.control_words import END, TICK, WAIT
 
 
 def words(folder: Path) -> list[str]:

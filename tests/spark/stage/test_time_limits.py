@@ -19,14 +19,15 @@ from millstream.catalog.address import Address
 from millstream.catalog.ahead import EARLIEST, LATEST, USUAL, Ahead
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type
+from millstream.connectors.files.direct_read import Reading, direct_ingress
 from millstream.errors import RunError
 from millstream.operators.grouped import TIME
 from millstream.spark.host import Host
-from millstream.spark.lower.direct_steps import Compute
-from millstream.spark.stage.direct_read import Reading, direct_ingress
+from millstream.spark.lower.time_bounds import bound_of
+from millstream.spark.stage.direct_steps import Compute
 from millstream.spark.stage.ingress import Arrow, Inlet, ingress
 from millstream.spark.stage.packets import Progress, unseal
-from millstream.spark.stage.time_limits import TimeLimits, bound_of
+from millstream.spark.stage.time_limits import TimeLimits
 
 NOW = time.time_ns() // 1000
 DAY = 86_400_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connectors.files.listed import following
-from millstream.spark.run.control import MAX_AGE
+from millstream.spark.stage.control_words import MAX_AGE
 
 
 def marks_of(spark: SparkSession, folder: Path, one_by_one: bool) -> DataFrame:

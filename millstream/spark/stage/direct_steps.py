@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.expressions.arrow.reads import reads, renamed, source_of, terms
-from millstream.expressions.build.predicates import Predicate
+from millstream.expressions.arrow.steps import Predicate
 from millstream.operators.join.lookup import looked_up
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.windows.join_kind import JoinKind

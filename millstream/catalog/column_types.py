@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.catalog.schema import SqlType, type_name
-from millstream.language.types.decimals import MAX_PRECISION
+
+MAX_PRECISION = 38
 
 COLUMN_TYPES = {
     *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.FLOAT, exp.DType.DOUBLE),

@@ -9,16 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.files.aliases import real
-from millstream.connectors.files.bad_files import BAD, BadFile
-from millstream.connectors.files.parquet_files import read, read_whole
-from millstream.connectors.files.paths import place_of
+from millstream.connectors.aliases import real
+from millstream.connectors.bad_files import BAD, BadFile
+from millstream.connectors.formats.parquet_files import read, read_whole
+from millstream.connectors.paths import place_of
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.tuples.lazy_rows import LazyRows
-from millstream.spark.lower.direct_steps import Step, early
 from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
 from millstream.spark.stage.collector import settle
+from millstream.spark.stage.direct_steps import Step, early
 from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, sealed
 from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
 from millstream.spark.stage.time_limits import Judged, judged

@@ -1,0 +1,1 @@
+"""Files as bytes: lines, records and headers of text, Parquet, and why a row is rejected."""
