@@ -24,7 +24,10 @@ class Stop(threading.Event):
 
 @contextlib.contextmanager
 def stop_signals(at_once: Callable[[int], None]) -> Iterator[Stop]:
-    """Let Ctrl-C, a request to end, or a closed terminal ask for a clean stop; a second one calls `at_once`."""
+    """Let Ctrl-C, a request to end, or a closed terminal ask for a clean stop; a second one calls `at_once`.
+
+    Also one that comes when the first has been obeyed, and only Python itself is still to end.
+    """
     stop = Stop()
 
     def handle(number: int, frame: object) -> None:
@@ -33,7 +36,7 @@ def stop_signals(at_once: Callable[[int], None]) -> Iterator[Stop]:
         stop.code = 128 + number
         stop.set()
 
-    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handle)):
+    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handle), for_good=stop.is_set):
         yield stop
 
 
@@ -54,7 +57,9 @@ def leaving_in_order() -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def _handled(handlers: Mapping[signal.Signals, Callable[[int, object], None]]) -> Iterator[None]:
+def _handled(
+    handlers: Mapping[signal.Signals, Callable[[int, object], None]], for_good: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by `nohup`: a closed terminal is to change nothing
     old = {
         number: signal.signal(number, handler)
@@ -64,5 +69,5 @@ def _handled(handlers: Mapping[signal.Signals, Callable[[int, object], None]]) -
     try:
         yield
     finally:
-        for number, handler in old.items():
+        for number, handler in () if for_good() else old.items():
             signal.signal(number, handler)

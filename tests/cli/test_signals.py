@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,7 +32,16 @@ def test_a_request_to_end_leaves_as_an_error_does(number: signal.Signals) -> Non
     assert signal.getsignal(number) == before
 
 
-def test_a_stop_is_asked_for_first_and_then_done_at_once() -> None:
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """The handlers as they were."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_stop_is_asked_for_first_and_then_done_at_once(handlers: None) -> None:
     ended: list[int] = []
     with stop_signals(ended.append) as stop:
         assert not stop.is_set()
@@ -37,6 +49,30 @@ def test_a_stop_is_asked_for_first_and_then_done_at_once() -> None:
         assert (stop.is_set(), stop.code, ended) == (True, 130, [])
         os.kill(os.getpid(), signal.SIGTERM)
         assert ended == [143]
+    os.kill(os.getpid(), signal.SIGHUP)  # Python itself is still to end
+    assert ended == [143, 129]
+
+
+def test_without_a_stop_signals_mean_what_they_did(handlers: None) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with stop_signals(lambda _: None):
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_while_python_ends_lets_spark_end_at_once() -> None:
+    code = """if True:
+        import os, signal
+        from millstream.spark import jvm
+        def end_spark(patience=5.0):
+            print(patience)
+            if patience:
+                os.kill(os.getpid(), signal.SIGINT)
+        jvm.end_spark = end_spark
+        jvm.scratch()
+    """
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("5.0\n0\n", "")
 
 
 def test_what_nohup_ignores_stays_ignored() -> None:

@@ -194,8 +194,14 @@ def end_spark(patience: float = LAST_SECONDS) -> None:
 
 def _leave(pid: int) -> None:
     if os.getpid() == pid:  # not in a process that was forked off
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _hurry)
         end_spark()
         remove_own()
+
+
+def _hurry(number: int, frame: object) -> None:
+    end_spark(0)
 
 
 def _exit_code() -> int | None:
