@@ -11,7 +11,7 @@ from millstream.catalog.definitions import AggregateCall, Framed, Item, OnBadFil
 from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
 from millstream.language.parse.written import written
-from millstream.plan.evaluation import evaluation
+from millstream.operators.evaluation import evaluation
 from millstream.plan.shapes import emission, length, shape
 from millstream.windows.panes import Paned
 from millstream.windows.sliding import WHOLE

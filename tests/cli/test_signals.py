@@ -63,7 +63,7 @@ def test_without_a_stop_signals_mean_what_they_did(handlers: None) -> None:
 def test_a_signal_while_python_ends_lets_spark_end_at_once() -> None:
     code = """if True:
         import os, signal
-        from millstream.spark import jvm
+        from millstream.spark.process import jvm
         def end_spark(patience=5.0):
             print(patience)
             if patience:

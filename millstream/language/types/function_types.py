@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from millstream.catalog.column_types import MAX_PRECISION
 from millstream.catalog.schema import UNKNOWN, SqlType, sql_type, type_name
 from millstream.language.types import coercion as c
 from millstream.language.types import decimals
@@ -191,9 +192,9 @@ def _round(call: Call) -> SqlType:
         return UNKNOWN
     whole = digits[0] - digits[1] + 1
     if wanted < 0:
-        return decimals.decimal(min(decimals.MAX_PRECISION, max(whole, 1 - wanted)), 0)
+        return decimals.decimal(min(MAX_PRECISION, max(whole, 1 - wanted)), 0)
     scale = min(digits[1], wanted)
-    return decimals.decimal(min(decimals.MAX_PRECISION, whole + scale), scale)
+    return decimals.decimal(min(MAX_PRECISION, whole + scale), scale)
 
 
 def _floor(call: Call) -> SqlType:
@@ -209,7 +210,7 @@ def _floor(call: Call) -> SqlType:
 def _sum(call: Call) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if c.is_decimal(first) and digits:
-        return decimals.decimal(min(decimals.MAX_PRECISION, digits[0] + 10), digits[1])
+        return decimals.decimal(min(MAX_PRECISION, digits[0] + 10), digits[1])
     if c.is_integral(first):
         return c.BIGINT
     return c.DOUBLE if c.is_numeric(first) or c.is_string(first) else UNKNOWN
@@ -218,7 +219,7 @@ def _sum(call: Call) -> SqlType:
 def _average(call: Call) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if c.is_decimal(first) and digits:
-        return decimals.decimal(*(min(decimals.MAX_PRECISION, d + 4) for d in digits))
+        return decimals.decimal(*(min(MAX_PRECISION, d + 4) for d in digits))
     return c.DOUBLE if c.is_numeric(first) or c.is_string(first) else UNKNOWN
 
 

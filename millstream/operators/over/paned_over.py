@@ -10,13 +10,13 @@ import pyarrow as pa
 from millstream.aggregates.contract import State, put, take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
+from millstream.operators.evaluation import pane_of_rows
 from millstream.operators.key_index import KeyIndex
 from millstream.operators.ordered.arranged import Arranged
 from millstream.operators.ordered.frame_states import Bools, from_tree
 from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
 from millstream.operators.tuples.tuple_log import TupleLog
-from millstream.plan.evaluation import pane_of_rows
 from millstream.windows.over import OverRows
 
 TOGETHER = 1024

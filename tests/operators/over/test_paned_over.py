@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
+from millstream.operators.evaluation import evaluation
 from millstream.operators.grouped import TIME, Call
 from millstream.operators.over.calls import over_operator
 from millstream.operators.over.framed import Framed, FramedCall
@@ -20,7 +21,6 @@ from millstream.operators.over.kernel_over import KernelOver
 from millstream.operators.over.over import OverAggregate
 from millstream.operators.over.paned_over import PanedOver
 from millstream.operators.over.stepped_over import SteppedOver
-from millstream.plan.evaluation import evaluation
 from millstream.progress.punctuation import Punctuation
 from millstream.udas import sql_aggregate
 from millstream.udas.choose import sql_aggregate as chosen_form

@@ -8,7 +8,7 @@ import pytest
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.evaluation import over_frames
 from millstream.aggregates.registry import BUILT_IN
-from millstream.plan.evaluation import evaluation
+from millstream.operators.evaluation import evaluation
 from millstream.windows import Landmark, OverRange, OverRows, Rows, Session, SlideByTuple
 
 TYPES = {"bool_and": pa.bool_(), "bool_or": pa.bool_(), "string_agg": pa.string()}
