@@ -160,7 +160,10 @@ def test_a_start_that_fails_leaves_nothing(home: Home) -> None:
     assert folder.exists()
 
 
-def test_a_mill_keeps_the_record_of_what_started_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.spark
+def test_a_mill_keeps_the_record_of_what_started_alone(
+    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing(*_: object) -> None:
         raise RunError("no")
 

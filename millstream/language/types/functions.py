@@ -87,6 +87,7 @@ def makes_rows(node: exp.Expr) -> bool:
     """Whether a node calls a function such as explode: without it there would be other rows.
 
     >>> from sqlglot import parse_one
+    >>> from millstream.language.parse.spark_dialect import SparkFaithful
     >>> [makes_rows(parse_one(t, dialect=SparkFaithful)) for t in ("explode(x)", "upper(x)", "x")]
     [True, False, False]
     """
@@ -98,6 +99,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node calls an aggregate function.
 
     >>> from sqlglot import parse_one
+    >>> from millstream.language.parse.spark_dialect import SparkFaithful
     >>> is_aggregate(parse_one("collect_list(x)", dialect=SparkFaithful))
     True
     """
