@@ -268,7 +268,6 @@ class Stream:
     slack: timedelta = timedelta(0)
     ahead: Ahead | None = None
     idle_after: timedelta | None = None
-    keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None
     on_bad_file: OnBadFile = OnBadFile.STOP
     options: Options = field(default_factory=dict)

@@ -174,8 +174,14 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "ahead", _ahead(cursor)
     if cursor.take("IDLE", "AFTER"):
         return "idle_after", cursor.interval()
-    if cursor.take("KEEP"):
-        return "keep", cursor.interval()
+    if cursor.peek("KEEP"):
+        raise NotYet(
+            "KEEP is part of the language, but this version retains no history yet",
+            cursor.text,
+            tokens_span(cursor.tokens[cursor.index : cursor.index + 1]),
+            clause="KEEP",
+            hint="leave it out: a query reads all that its source holds",
+        )
     if cursor.take("PUNCTUATED", "BY"):
         tokens = cursor.bracketed("a predicate")
         return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
@@ -185,7 +191,7 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
     if cursor.take("OPTIONS"):
         return "options", read_options(cursor)
-    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
+    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
     token = cursor.current
     cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
 

@@ -46,7 +46,6 @@ def headline(title: str, definition: Definition) -> str:
                 ("slack", definition.slack),
                 ("ahead", definition.ahead),
                 ("idle after", definition.idle_after),
-                ("keep", definition.keep),
             ):
                 if value:
                     details.append(f"{word} {value if isinstance(value, Ahead) else spoken(value)}")

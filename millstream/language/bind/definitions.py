@@ -70,7 +70,6 @@ def bind_stream(statement: CreateStream) -> Stream:
         slack=statement.slack,
         ahead=statement.ahead,
         idle_after=statement.idle_after,
-        keep=statement.keep,
         punctuated_by=punctuated_by,
         on_bad_file=statement.on_bad_file or OnBadFile.STOP,
         options=statement.options,

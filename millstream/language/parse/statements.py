@@ -60,7 +60,6 @@ class CreateStream(Statement):
     slack: timedelta = timedelta(0)
     ahead: Ahead | None = None
     idle_after: timedelta | None = None
-    keep: timedelta | None = None
     punctuated_by: exp.Expression | None = None
     on_bad_file: OnBadFile | None = None
     source: Place | None = None
