@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +250,12 @@ def _inside(thing: Any) -> object:
 def said(text: str) -> list[str]:
     """The words of a text that say something, each in one spelling."""
     tokens = _without_time_of_windows(_without_what_is_known(tokenize(text)))
-    return [word for token in tokens for word in _said(token)]
+    words = [word for token in tokens for word in _said(token)]
+    for row, rest in DEFAULTS.items():
+        places = [i for i in range(len(words)) if tuple(words[i : i + len(row)]) == row]
+        for place in reversed(places):
+            words[place : place + len(row)] = rest
+    return words
 
 
 def _without_what_is_known(tokens: list[Token]) -> list[Token]:
@@ -277,6 +283,8 @@ def _without_time_of_windows(tokens: list[Token]) -> list[Token]:
 
 
 def _said(token: Token) -> list[str]:
+    if token.token_type is TokenType.IDENTIFIER and token.text.isidentifier():
+        return [token.text.upper()]  # "q" is q
     if token.token_type in {TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING}:
         return [token.text]
     return [SYNONYMS.get(w, w) for w in token.text.upper().split() if w not in EMPTY]
@@ -285,6 +293,14 @@ def _said(token: Token) -> list[str]:
 EMPTY = frozenset(["AS", "ASC", "INNER", "OUTER", ";"])
 """Words that say nothing where they are accepted."""
 
+DEFAULTS = {
+    ("SELECT", "ALL"): ("SELECT",),
+    ("IF", "NOT", "EXISTS"): (),
+    ("ON", "BAD", "FILE", "STOP"): (),
+    ("IS", "NOT", "NULL"): ("NOT", "NULL"),
+}
+"""Words in a row that say what holds without them, and the words that say it too."""
+
 ALIKE = (
     frozenset(
         ["WINDOW_START", "WINDOW_END", "GROUP", "BY", ","]
@@ -292,6 +308,7 @@ ALIKE = (
     frozenset(["(", ")"]),  # CHAR(10), and brackets around what stands alone
     frozenset(["+"]),  # before a number
     frozenset(["."]),  # oldest().x is oldest() where the aggregate has one parameter
+    frozenset([":"]),  # STRUCT<n INT> is STRUCT<n: INT>
 )
 """Words that change nothing where they can be left out."""
 
@@ -305,7 +322,16 @@ def differing(one: str, other: str) -> list[str]:
     more = (words[0] - words[1]) + (words[1] - words[0])
     names = {name.upper() for text in (one, other) for name in names_given(text)}
     left = {word for word in more if word.upper() not in names}
+    if "." in left:  # a column says the same without the name of the only table that has it
+        left -= {table.upper() for text in (one, other) for table in tables_read(text)}
     return [] if any(left <= alike for alike in ALIKE) else sorted(left)
+
+
+def tables_read(text: str) -> Iterator[str]:
+    """The names behind FROM and JOIN."""
+    for before, word in pairwise(spelt(text)):
+        if before.upper() in {"FROM", "JOIN"}:
+            yield word
 
 
 def names_given(text: str) -> Iterator[str]:

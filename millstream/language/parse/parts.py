@@ -7,8 +7,9 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.catalog.column_types import type_mistake
 from millstream.catalog.schema import Column, Schema
-from millstream.errors import EslSyntaxError, NotYet
+from millstream.errors import EslSyntaxError
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.statements import Name, Place
@@ -16,17 +17,6 @@ from millstream.language.parse.statements import Name, Place
 
 def read_query(cursor: Cursor) -> exp.Query:
     """The SELECT that makes up the rest of a statement."""
-    for index in range(cursor.index, len(cursor.tokens)):
-        for words, what in _LATER_CLAUSES:
-            ahead = [t.text.upper() for t in cursor.tokens[index : index + len(words)]]
-            if tuple(ahead) == words:
-                raise NotYet(
-                    f"{what} is part of the language, but this version cannot run it yet",
-                    cursor.text,
-                    tokens_span(cursor.tokens[index : index + len(words)]),
-                    clause=" ".join(words),
-                    hint="docs/language.md lists what works",
-                )
     tokens = cursor.rest()
     for comma, after in pairwise(tokens):
         # sqlglot lets a superfluous comma pass.
@@ -90,7 +80,7 @@ def _column(cursor: Cursor, tokens: list[Token]) -> Column:
     if not words:
         cursor.fail("a column needs a type", hint="as in (item_id INT NOT NULL)", span=tokens_span(tokens))
     try:
-        return Column(name, part.parsed(dialect.parse_type, words, "a type"), nullable)
+        type_ = part.parsed(dialect.parse_type, words, "a type")
     except EslSyntaxError:
         cursor.fail(
             f"'{cursor.text[slice(*tokens_span(words))]}' is not a type",
@@ -98,6 +88,11 @@ def _column(cursor: Cursor, tokens: list[Token]) -> Column:
             "DATE, TIMESTAMP, ARRAY<...>, STRUCT<...>",
             span=tokens_span(words),
         )
+    for inside in type_.find_all(exp.DataType):
+        if (wrong := type_mistake(inside)) is not None:
+            message, hint = wrong
+            cursor.fail(message, hint=hint, span=tokens_span(words))
+    return Column(name, type_, nullable)
 
 
 def read_names(cursor: Cursor, tokens: list[Token]) -> tuple[Name, ...]:
@@ -143,5 +138,3 @@ def read_place(cursor: Cursor, example: str) -> Place:
 
 
 _NEVER_AFTER_COMMA = {TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.R_PAREN, TokenType.GROUP_BY}
-
-_LATER_CLAUSES: tuple[tuple[tuple[str, ...], str], ...] = ((("MERGE", "ORDERED"), "MERGE ORDERED"),)

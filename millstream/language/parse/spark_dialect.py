@@ -104,7 +104,10 @@ def _unit_first(name: str) -> Callable[[list[Any]], exp.Expr]:
 
 def _positive(parser: Any) -> exp.Expr:
     """`+x`: sqlglot drops the sign, but Spark makes a number of a text with it."""
-    return exp.Anonymous(this="POSITIVE", expressions=[parser._parse_unary()])  # noqa: SLF001
+    operand = parser._parse_unary()  # noqa: SLF001
+    if operand is None:
+        parser.raise_error("Expecting an expression")
+    return exp.Anonymous(this="POSITIVE", expressions=[operand])
 
 
 def _window(inner: str, node: exp.Expr) -> str:
@@ -161,6 +164,15 @@ class SparkFaithful(Spark):
                 return super()._parse_value(values)
             value = self._parse_disjunction()
             return exp.Tuple(expressions=[value]) if value else None
+
+        def _parse_type(self, parse_interval: bool = True, fallback_to_identifier: bool = False) -> exp.Expr | None:
+            """A type stands before a text, as in DATE '2024-01-01'; sqlglot takes INT 0 too, and nobody else does."""
+            first = self._curr
+            found = super()._parse_type(parse_interval, fallback_to_identifier)
+            number = isinstance(found, exp.Cast) and isinstance(found.this, exp.Literal) and not found.this.is_string
+            if number and first is not None and first.token_type in self.TYPE_TOKENS:
+                self.raise_error("Expecting a text behind the type", first)
+            return found
 
         def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
             start = self._index
