@@ -206,10 +206,17 @@ def _leave(code: int) -> None:
     """End at once, and leave nothing behind all the same."""
     sys.stderr.write("stopped at once\n")
     sys.stderr.flush()
-    if "millstream.spark.process.jvm" in sys.modules:
-        from millstream.spark.process.jvm import end_spark
-        from millstream.spark.process.leftovers import remove_own
-
-        end_spark(0)
-        remove_own()
+    if (jvm := _imported("millstream.spark.process.jvm")) is not None:
+        jvm.end_spark(0)
+    if (leftovers := _imported("millstream.spark.process.leftovers")) is not None:
+        leftovers.remove_own()
     os._exit(code)
+
+
+def _imported(name: str) -> Any:
+    """A module that is there as a whole; None if it is still to be imported: then nothing of it was begun.
+
+    A signal may come in the middle of an import, where nothing can be imported.
+    """
+    module = sys.modules.get(name)
+    return None if module is None or getattr(module.__spec__, "_initializing", False) else module

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,26 @@ class _Asked:
 
     def parse_args(self, arguments: object) -> object:
         return self._parsed
+
+
+HASTY = """
+import importlib.abc, os, signal, sys
+
+class Hasty(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "psutil" and "millstream.spark.process.jvm" in sys.modules:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Hasty())
+from millstream.cli.main import main
+main(["run", sys.argv[1]])
+"""
+
+
+def test_a_second_signal_in_the_middle_of_an_import_leaves_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "x.esl"
+    script.write_text("SELECT 1 AS one;")
+    command = [sys.executable, "-c", HASTY, str(script)]
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (130, "stopped at once\n")
