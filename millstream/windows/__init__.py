@@ -13,6 +13,7 @@ from millstream.windows.slide_by_tuple import SlideByTuple
 from millstream.windows.sliding import Sliding
 from millstream.windows.tumbling import tumbling
 from millstream.windows.tuples import Tuple
+from millstream.windows.whole import Whole
 
 __all__ = [
     "Cumulate",
@@ -27,6 +28,7 @@ __all__ = [
     "SlideByTuple",
     "Sliding",
     "Tuple",
+    "Whole",
     "Window",
     "tumbling",
 ]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from millstream.errors import SettingError
 from millstream.windows.contract import Window
+from millstream.windows.emit import NOTHING_TO_EMIT_EARLY
 from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, codes, ordered, require_positive
+from millstream.windows.words import duration, preceding
 
 
 class Frames(NamedTuple):
@@ -24,11 +26,65 @@ class Frames(NamedTuple):
     last: Ints
 
 
+class Slots(NamedTuple):
+    """The times [origin + k * length, origin + (k + 1) * length)."""
+
+    length: int
+    origin: int
+
+    def number(self, times: Times) -> Ints:
+        """The k of each time."""
+        return (times - self.origin) // self.length
+
+    def start(self, time: int) -> int:
+        """The first time of the slot that has a time.
+
+        >>> Slots(10, 3).start(12), Slots(10, 3).start(13)
+        (3, 13)
+        """
+        return time - (time - self.origin) % self.length
+
+
 class Over(Window[int]):
     """What the frames have in common: the id of a window is the number of its current tuple.
 
     Only tuples of the current tuple's key are in its frame; without PARTITION BY all have one key.
     """
+
+    active: bool = False
+    """Whether it also answers when a tuple leaves the frame (ACTIVE EXPIRATION)."""
+
+    stamp: str | None = None
+    """The column that then has the moment of that."""
+
+    @abstractmethod
+    def stamped_by(self, column: str | None) -> Self:
+        """The frame with the column that has the moment at which a tuple left; for active ones."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> int | None:
+        """How far a frame reaches back, in microseconds if it goes `by_time` and else in tuples; None: without end."""
+
+    @property
+    @abstractmethod
+    def by_time(self) -> bool:
+        """Whether frames are cut by time, and not by the number of tuples."""
+
+    @property
+    @abstractmethod
+    def ranked_by(self) -> Order:
+        """What ranks the tuples."""
+
+    @property
+    @abstractmethod
+    def every(self) -> int:
+        """Every how many tuples of a partition one answers."""
+
+    @property
+    @abstractmethod
+    def slots(self) -> Slots | None:
+        """The slots of time of which only the last tuple answers; None if time does not matter to that."""
 
     @abstractmethod
     def frame(self, current: Tuple, tuples: Sequence[Tuple]) -> list[Tuple]:
@@ -56,6 +112,30 @@ class Over(Window[int]):
         """The first and the last time in the frame, both inclusive; None where the tuple has not come."""
         times = [t.time for t in self.extent(wid, tuples)]
         return min(times, default=None), max(times, default=None)
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Always: frames end at tuples."""
+        return True
+
+    @property
+    def end_inclusive(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def length(self) -> int | None:
+        """Answers have the time stamp of their tuple, and no window_start."""
+        return None
+
+    @property
+    def reason_not_to_emit(self) -> str | None:  # noqa: D102
+        return NOTHING_TO_EMIT_EARLY
+
+    @property
+    def paned(self) -> None:
+        """Frames begin at any time."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -118,6 +198,57 @@ class OverRange(Over):
             return current.time < punctuation
         return self.origin + (self._slot(current.time) + 1) * self.slide <= punctuation
 
+    @property
+    def text(self) -> str:
+        """As it is written.
+
+        >>> OverRange(5_000_000, active=True).text
+        'RANGE 5 seconds PRECEDING ACTIVE EXPIRATION'
+        """
+        slide = f" SLIDE {duration(self.slide)}" if self.slide else ""
+        return f"RANGE {preceding(self.range, duration)}{slide}{' ACTIVE EXPIRATION' if self.active else ''}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a frame of time"
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """With a slide: it decides which tuple is the last of its slot. Without one, peers have one frame."""
+        return self.slide is not None
+
+    def by_arrival(self) -> Self:
+        """The same: it is the clock that stamps tuples then, and nothing is ranked."""
+        return self
+
+    def stamped_by(self, column: str | None) -> Self:  # noqa: D102
+        return replace(self, stamp=column)
+
+    @property
+    def reach(self) -> int | None:
+        """The range."""
+        return self.range
+
+    @property
+    def by_time(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def ranked_by(self) -> Order:
+        """The time stamp."""
+        return "rank"
+
+    @property
+    def every(self) -> int:
+        """Each, but for those that slots leave out."""
+        return 1
+
+    @property
+    def slots(self) -> Slots | None:
+        """Those of the slide."""
+        return None if self.slide is None else Slots(self.slide, self.origin)
+
     def _reaches(self, distance: int) -> bool:
         return distance >= 0 and (self.range is None or distance <= self.range)
 
@@ -168,6 +299,57 @@ class OverRows(Over):
         """Whether t < punctuation: a tuple of the same time may still rank before it. In arrival order: at once."""
         current = _current(wid, tuples)
         return current is not None and (self.order == "row" or current.time < punctuation)
+
+    @property
+    def text(self) -> str:
+        """As it is written.
+
+        >>> OverRows(9, slide=10).text, OverRows(None).text
+        ('ROWS 9 PRECEDING SLIDE 10', 'ROWS UNBOUNDED PRECEDING')
+        """
+        return f"ROWS {preceding(self.preceding, str)}" + (f" SLIDE {self.slide}" if self.slide > 1 else "")
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a frame of rows"
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """Always: tuples of one time have different ranks."""
+        return True
+
+    def by_arrival(self) -> Self:
+        """With the order "row"."""
+        return replace(self, order="row")
+
+    def stamped_by(self, column: str | None) -> Self:
+        """The same: no tuple leaves as time goes by."""
+        return self
+
+    @property
+    def reach(self) -> int | None:
+        """The number of tuples before the current one."""
+        return self.preceding
+
+    @property
+    def by_time(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def ranked_by(self) -> Order:
+        """The order."""
+        return self.order
+
+    @property
+    def every(self) -> int:
+        """The slide."""
+        return self.slide
+
+    @property
+    def slots(self) -> None:
+        """The slide counts tuples."""
+        return None
 
     def _partition(self, current: Tuple, tuples: Sequence[Tuple]) -> list[Tuple]:
         return ordered((t for t in tuples if t.key == current.key), self.order)
