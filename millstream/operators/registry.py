@@ -26,7 +26,9 @@ from millstream.udas.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.landmark import Landmark
-from millstream.windows.over import Over, OverRange, OverRows
+from millstream.windows.over import Over
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from millstream.windows.rows import Rows
 from millstream.windows.session import Session
 from millstream.windows.slide_by_tuple import SlideByTuple

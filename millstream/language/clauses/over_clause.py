@@ -13,7 +13,9 @@ from millstream.language.clauses.window_clause import MICROSECOND
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.statements import Span
-from millstream.windows.over import Over, OverRange, OverRows
+from millstream.windows.over import Over
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 
 UNBOUNDED = None
 _HINT = "as in OVER (PARTITION BY k RANGE 5 MINUTES PRECEDING) or OVER (ROWS 9 PRECEDING SLIDE 10)"
