@@ -32,7 +32,7 @@ class Variant:
         """OVER (ROWS window - 1 PRECEDING SLIDE slide)."""
         from millstream.operators.grouped import TIME, Call
         from millstream.operators.over.framed import Framed, FramedCall
-        from millstream.windows.over import OverRows
+        from millstream.windows.over_rows import OverRows
 
         frame = OverRows(window - 1 if self.bounded else None, slide)
         return Framed((), (FramedCall(Call(self.make(), self.arguments, names=("answer",)), frame),), (TIME,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from millstream.catalog.intervals import spoken
+from millstream.intervals import spoken
 
 EARLIEST, LATEST = -(2**61), 2**61 - 1
 """Time stamps between these, some 73,000 years from 1970, can move windows: nothing that is added leads past int64."""

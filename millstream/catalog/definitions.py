@@ -19,9 +19,9 @@ from millstream.udas.body import Body
 from millstream.windows.contract import Window
 from millstream.windows.emit import Emit
 from millstream.windows.join_kind import JoinKind
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over import Over
 from millstream.windows.panes import Paned
-from millstream.windows.reach import Band, SameTumble
+from millstream.windows.reach import Reach
 
 Options = Mapping[str, str]
 
@@ -125,7 +125,7 @@ class FramedCall:
     """One aggregate with OVER: its frame is that of `window`."""
 
     call: AggregateCall
-    window: OverRange | OverRows
+    window: Over
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class WindowJoined:
     left: Select
     right: Select
     kind: JoinKind
-    reach: Band | SameTumble
+    reach: Reach
     times: tuple[str, str]
     equalities: tuple[Equality, ...] = ()
     residual: exp.Expression | None = None

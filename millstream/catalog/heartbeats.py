@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from millstream.catalog.intervals import interval, spoken
+from millstream.intervals import interval, spoken
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import cast
 
 from millstream.catalog.heartbeats import Heartbeats, heartbeats
-from millstream.catalog.intervals import interval, spoken
 from millstream.catalog.options import Option, count
 from millstream.errors import SettingError
+from millstream.intervals import interval, spoken
 
 AUTO = "auto"
 SPARK = "spark"

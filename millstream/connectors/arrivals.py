@@ -15,12 +15,12 @@ from pyspark.sql.types import StructType
 
 from millstream.catalog.ahead import EARLIEST, LATEST, Ahead
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
-from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.connectors.bad_files import BAD
 from millstream.connectors.formats.rejection import explain_rejections
 from millstream.connectors.formats.text_files import HEADER
 from millstream.connectors.text import NESTED_TIME
+from millstream.intervals import spoken
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
 from millstream.spark.names import quoted

@@ -20,9 +20,9 @@ from millstream.catalog.definitions import (
     UserAggregate,
 )
 from millstream.catalog.far_times import moment_text
-from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema, type_name
 from millstream.catalog.settings import Settings
+from millstream.intervals import spoken
 from millstream.language.types import functions
 from millstream.mill.answers import table_of
 from millstream.mill.running import RunningQuery

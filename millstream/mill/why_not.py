@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.far_times import moment_text
-from millstream.catalog.intervals import spoken
+from millstream.intervals import spoken
 from millstream.plan.algebra import Node, Scan
 from millstream.plan.trace import STAGES, steps
 from millstream.spark.run.progress import Counts

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.definitions import AggregateCall, Framed, Item, OnBadFile, Stream, Table, Windowed
-from millstream.catalog.intervals import spoken
 from millstream.catalog.schema import Schema
+from millstream.intervals import spoken
 from millstream.language.parse.written import written
 from millstream.operators.evaluation import evaluation
-from millstream.plan.shapes import emission, length, shape
 from millstream.windows.panes import Paned
-from millstream.windows.sliding import WHOLE
+from millstream.windows.words import duration
 
 ARRIVAL = "arrival"
 """What a window moves along where tuples have no time stamp."""
@@ -185,15 +184,16 @@ class WindowAggregate(Node):
     def _described(self, calls: Iterable[str]) -> str:
         work = self.windowed
         keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
-        parts = [f"{shape(work.window)} along {work.time or ARRIVAL}" if work.window != WHOLE else shape(WHOLE)]
+        parts = [work.window.text if work.window.whole else f"{work.window.text} along {work.time or ARRIVAL}"]
         if work.partition:
             parts.append(f"per {', '.join(written(k.expression) for k in work.keys[: work.partition])}")
         if work.from_first:
             parts.append("from the first tuple")
-        if isinstance(work.window, Paned) and work.window != WHOLE:
-            parts.append(f"panes of {length(work.window.pane)}")
+        paned = work.window.paned
+        if paned is not None and not paned.whole:
+            parts.append(f"panes of {duration(paned.pane)}")
         if work.emit is not None:
-            parts.append(emission(work.emit))
+            parts.append(work.emit.text)
         return f"WindowAggregate {', '.join(calls) or 'groups'}{keys}, {', '.join(parts)}"
 
 
@@ -212,7 +212,7 @@ class OverAggregate(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (
-            f"{_call(c.call)} OVER {shape(c.window)} ({evaluation(c.call.aggregate, c.window)})"
+            f"{_call(c.call)} OVER {c.window.text} ({evaluation(c.call.aggregate, c.window)})"
             for c in self.framed.calls
         )
         return self._described(calls)
@@ -220,7 +220,7 @@ class OverAggregate(Node):
     @property
     def remembers(self) -> str:
         """The tuples that its frames reach."""
-        return self._described(f"{_call(c.call)} OVER {shape(c.window)}" for c in self.framed.calls)
+        return self._described(f"{_call(c.call)} OVER {c.window.text}" for c in self.framed.calls)
 
     def _described(self, calls: Iterable[str]) -> str:
         work = self.framed
@@ -250,7 +250,7 @@ class AssignWindows(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return f"AssignWindows {shape(self.window)} along {self.time}"
+        return f"AssignWindows {self.window.text} along {self.time}"
 
 
 @dataclass(frozen=True)

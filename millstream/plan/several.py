@@ -10,9 +10,8 @@ from sqlglot import exp
 from millstream.catalog.definitions import Equality
 from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
-from millstream.plan.shapes import within
 from millstream.windows.join_kind import JoinKind
-from millstream.windows.reach import Band, SameTumble
+from millstream.windows.reach import Reach
 
 JOINT = "greatest of both time stamps"
 """What the joint punctuation of a join is about (thesis, figures 7-3 to 7-5)."""
@@ -85,7 +84,7 @@ class WindowJoin(Node):
     left: Node
     right: Node
     kind: JoinKind
-    reach: Band | SameTumble
+    reach: Reach
     times: tuple[str, str]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     equalities: tuple[Equality, ...] = ()
@@ -106,7 +105,7 @@ class WindowJoin(Node):
         terms = [f"{written(e.left)} = {written(e.right)}" for e in self.equalities]
         terms += [written(self.residual)] if self.residual is not None else []
         on = f" on {' and '.join(terms)}" if terms else ""
-        return f"WindowJoin {self.kind.value}{on}, {within(self.reach, self.times)}"
+        return f"WindowJoin {self.kind.value}{on}, {self.reach.text(*self.times)}"
 
     @property
     def remembers(self) -> str:

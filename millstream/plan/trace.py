@@ -22,9 +22,6 @@ from millstream.plan.algebra import (
 )
 from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.windows.join_kind import JoinKind
-from millstream.windows.rows import Rows
-from millstream.windows.session import Session
-from millstream.windows.slide_by_tuple import SlideByTuple
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)
 """The steps that keep something from one batch to the next, and whose answers make progress by themselves."""
@@ -85,7 +82,7 @@ def reduces(node: Node) -> bool:
 
 
 def _by_panes(stage: WindowAggregate) -> bool:
-    return not stage.windowed.from_first and not isinstance(stage.windowed.window, Rows | SlideByTuple | Session)
+    return not stage.windowed.from_first and stage.windowed.window.paned is not None
 
 
 def parts(node: Node) -> tuple[Node, ...]:

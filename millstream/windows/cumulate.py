@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from millstream.errors import SettingError
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
+from millstream.windows.words import duration, moved_to
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,27 @@ class Cumulate(Paned):
 
     def panes(self, wid: int) -> Ids:  # noqa: D102
         return Ids(wid // self._steps * self._steps, wid + 1)
+
+    def from_origin(self, origin: int) -> Self:  # noqa: D102
+        return replace(self, origin=origin)
+
+    @property
+    def text(self) -> str:
+        """The step and the size.
+
+        >>> Cumulate(2_000_000, 6_000_000).text
+        'CUMULATE step 2 seconds, size 6 seconds'
+        """
+        return f"CUMULATE step {duration(self.step)}, size {duration(self.size)}{moved_to(self.origin)}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a cumulating window"
+
+    @property
+    def length(self) -> int | None:
+        """The size: that of the last one before all start anew."""
+        return self.size
 
     @property
     def _steps(self) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
+from millstream.windows.words import duration, moved_to
 
 FOREVER = 2**62
 """Further away than any window or pane that a time stamp can be in."""
@@ -86,6 +88,27 @@ class Landmark(Paned):
     def last_wid_of_pane(self, pane: int) -> int:
         """There is none."""
         return FOREVER
+
+    def from_origin(self, origin: int) -> Self:  # noqa: D102
+        return replace(self, origin=origin)
+
+    @property
+    def text(self) -> str:
+        """As it is written.
+
+        >>> Landmark(60_000_000).text
+        'RANGE ALL, SLIDE 1 minute'
+        """
+        return f"RANGE ALL, SLIDE {duration(self.slide)}{moved_to(self.origin)}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a landmark window"
+
+    @property
+    def length(self) -> int | None:
+        """There is no start."""
+        return None
 
     def _first(self, time: int) -> int:
         return (time - self.origin) // self.slide

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Self
 
 from millstream.windows.contract import Window
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, spread
@@ -12,7 +13,8 @@ from millstream.windows.tuples import Ids, Ints, Times, Tuple, spread
 class Paned(Window[int]):
     """Pane p is [origin + p * pane, origin + (p + 1) * pane); each window is a run of consecutive panes.
 
-    Window ids are integers, and later ids end later.
+    Window ids are integers, and later ids end later. The end of a window is the first moment after it, and the data
+    does not matter to where windows are.
     """
 
     origin: int
@@ -23,9 +25,18 @@ class Paned(Window[int]):
         return False
 
     @property
+    def apart(self) -> bool:
+        """Whether each window is one pane, which no other has."""
+        return False
+
+    @property
     @abstractmethod
     def pane(self) -> int:
         """The width of a pane."""
+
+    @abstractmethod
+    def from_origin(self, origin: int) -> Self:
+        """The same windows, aligned to another time."""
 
     @abstractmethod
     def panes(self, wid: int) -> Ids:
@@ -46,6 +57,35 @@ class Paned(Window[int]):
     @abstractmethod
     def wids_at(self, time: int) -> Ids:
         """The ids of the windows that a tuple of that time belongs to; of a landmark the first one."""
+
+    @property
+    def paned(self) -> Paned:
+        """Always."""
+        return self
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Never: windows are there wherever a tuple may be."""
+        return False
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def end_inclusive(self) -> bool:
+        """Never."""
+        return False
+
+    @property
+    def reason_not_to_emit(self) -> str | None:
+        """There is none: panes can be read at any time."""
+        return None
+
+    def by_arrival(self) -> Self:
+        """The same: it is the clock that stamps tuples then, and nothing is ranked."""
+        return self
 
     def wids(self, tuple_: Tuple, tuples: Sequence[Tuple] = ()) -> Sequence[int]:  # noqa: D102
         return self.wids_at(tuple_.time)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from millstream.windows.tuples import Times, require_positive
+from millstream.windows.words import duration, moved_to
 
 LEAST = int(np.iinfo(np.int64).min)
 MOST = int(np.iinfo(np.int64).max)
@@ -47,6 +48,10 @@ class Reach(ABC):
 
         The last partners of tuples are before `mark` exactly for those that are before this.
         """
+
+    @abstractmethod
+    def text(self, left: str, right: str) -> str:
+        """How close in time the tuples must be, in the words of EXPLAIN, for two columns of times."""
 
     def promises(self, left: int | None, right: int | None) -> JoinPromises:
         """What can be said of pairs that are still to come, given both low-watermarks; None is one not known yet.
@@ -107,6 +112,19 @@ class Band(Reach):
         shift = _negative(self.high) if port == 0 else self.low
         return None if shift is None else _bounded(mark + shift)
 
+    def text(self, left: str, right: str) -> str:
+        """From where to where the right time stamp may be.
+
+        >>> Band(-2_000_000, 3_000_000).text("a.ts", "b.ts"), Band(None, 0).text("a.ts", "b.ts")
+        ('b.ts from a.ts - 2 seconds to a.ts + 3 seconds', 'b.ts up to a.ts')
+        """
+        low, high = (None if b is None else f"{left}{_signed(b)}" for b in (self.low, self.high))
+        if low is None and high is None:
+            return f"any {left} and {right}"
+        if low is None:
+            return f"{right} up to {high}"
+        return f"{right} from {low}" + (f" to {high}" if high is not None else " on")
+
 
 @dataclass(frozen=True)
 class SameTumble(Reach):
@@ -142,6 +160,18 @@ class SameTumble(Reach):
         (13, 23)
         """
         return _bounded(mark - (mark - self.origin) % self.length)
+
+    def text(self, left: str, right: str) -> str:
+        """The window that has both.
+
+        >>> SameTumble(60_000_000).text("a.ts", "b.ts")
+        'a.ts and b.ts in the same RANGE TUMBLING 1 minute'
+        """
+        return f"{left} and {right} in the same RANGE TUMBLING {duration(self.length)}{moved_to(self.origin)}"
+
+
+def _signed(micros: int) -> str:
+    return "" if not micros else f" {'-' if micros < 0 else '+'} {duration(abs(micros))}"
 
 
 def _shifted(times: Times, by: int) -> Times:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from millstream.windows.contract import Window
+from millstream.windows.emit import COMPLETED_BY_A_TUPLE
 from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, ordered, require_positive, spread
+from millstream.windows.words import rows
 
 RowsId = int | tuple[int, Hashable]
 """The number of a window; with the key of its partition if there are partitions."""
@@ -75,6 +78,52 @@ class Rows(Window[RowsId]):
         index, key = self._parts(wid)
         final = [t for t in self._partition(key, tuples) if self.order == "row" or t.time < punctuation]
         return len(final) >= (index + 1) * self.slide
+
+    @property
+    def text(self) -> str:
+        """As it is written.
+
+        >>> Rows(10, 1).text
+        'RANGE 10 rows, SLIDE 1 row'
+        """
+        return f"RANGE {rows(self.range)}, SLIDE {rows(self.slide)}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a window of rows"
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Always: tuples are counted."""
+        return True
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """Always: tuples of one time have different ranks."""
+        return True
+
+    @property
+    def end_inclusive(self) -> bool:
+        """Always: the end is the time of a tuple."""
+        return True
+
+    @property
+    def length(self) -> int | None:
+        """So many tuples may take any time."""
+        return None
+
+    @property
+    def reason_not_to_emit(self) -> str | None:  # noqa: D102
+        return COMPLETED_BY_A_TUPLE
+
+    @property
+    def paned(self) -> None:
+        """It is made of ranks."""
+        return None
+
+    def by_arrival(self) -> Self:
+        """With the order "row"."""
+        return replace(self, order="row")
 
     def _parts(self, wid: RowsId) -> tuple[int, Hashable]:
         return wid if isinstance(wid, tuple) else (wid, None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from millstream.windows.contract import Window
 from millstream.windows.tuples import Keys, Times, Tuple, codes, ordered, require_positive
+from millstream.windows.words import duration
 
 SessionId = tuple[Hashable, int]
 """The key of a session, and its start."""
@@ -78,6 +80,53 @@ class Session(Window[SessionId]):
     def closed_by(self, wid: SessionId, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether end <= punctuation."""
         return self.bounds(wid, tuples)[1] <= punctuation
+
+    @property
+    def text(self) -> str:
+        """The gap.
+
+        >>> Session(600_000_000).text
+        'SESSION gap 10 minutes'
+        """
+        return f"SESSION gap {duration(self.gap)}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a session"
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Always: tuples keep a session going."""
+        return True
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """Never: tuples of one time are in one session."""
+        return False
+
+    @property
+    def end_inclusive(self) -> bool:
+        """Never: it ends a gap after its last tuple."""
+        return False
+
+    @property
+    def length(self) -> int | None:
+        """A session may go on for ever."""
+        return None
+
+    @property
+    def reason_not_to_emit(self) -> str | None:
+        """A partial answer could be wrong, and not only early."""
+        return "the answer of a session could be taken back: sessions grow together when a tuple comes between them"
+
+    @property
+    def paned(self) -> None:
+        """Its windows begin at any time."""
+        return None
+
+    def by_arrival(self) -> Self:
+        """The same: it is the clock that stamps tuples then, and nothing is ranked."""
+        return self
 
     def _chains(self, key: Hashable, tuples: Sequence[Tuple]) -> list[list[Tuple]]:
         chains: list[list[Tuple]] = []

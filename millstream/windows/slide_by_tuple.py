@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from millstream.windows.contract import Window
+from millstream.windows.emit import COMPLETED_BY_A_TUPLE
 from millstream.windows.tuples import Ints, Order, Times, Tuple, arranged, ordered, require_positive, spread
+from millstream.windows.words import duration, rows
+
+_COUNTED = {"row": "by arrival", "rank": "by time stamp"}
 
 
 @dataclass(frozen=True)
@@ -70,3 +75,49 @@ class SlideByTuple(Window[int]):
     def closed_by(self, wid: int, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether w < punctuation: the end is inclusive."""
         return wid < punctuation
+
+    @property
+    def text(self) -> str:
+        """The range, and which tuples it ends at.
+
+        >>> SlideByTuple(10_000_000, 5, "rank").text
+        'RANGE 10 seconds, SLIDE 5 rows by time stamp'
+        """
+        return f"RANGE {duration(self.range)}, SLIDE {rows(self.every)} {_COUNTED[self.order]}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a window that slides by tuples"
+
+    @property
+    def depends_on_data(self) -> bool:
+        """Always: windows end at tuples."""
+        return True
+
+    @property
+    def depends_on_arrival(self) -> bool:
+        """Always: it decides which tuple is the n-th."""
+        return True
+
+    @property
+    def end_inclusive(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def length(self) -> int | None:
+        """Nothing is promised of its start, which lies before all of its tuples."""
+        return None
+
+    @property
+    def reason_not_to_emit(self) -> str | None:  # noqa: D102
+        return COMPLETED_BY_A_TUPLE
+
+    @property
+    def paned(self) -> None:
+        """Its windows begin at any time."""
+        return None
+
+    def by_arrival(self) -> Self:
+        """The same: SATTR says how tuples are counted, and by arrival unless it does."""
+        return self

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
+from typing import Self
 
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
+from millstream.windows.words import duration, moved_to
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,28 @@ class Sliding(Paned):
         first = wid * (self.slide // self.pane)
         return Ids(first, first + self.range // self.pane)
 
+    @property
+    def apart(self) -> bool:
+        """Whether the slide is a multiple of the range."""
+        return self.pane == self.range
 
-WHOLE = Sliding(2**62, 2**62, -(2**61))
-"""One window that every time stamp is in: what an aggregate over a whole table is computed over."""
+    def from_origin(self, origin: int) -> Self:  # noqa: D102
+        return replace(self, origin=origin)
+
+    @property
+    def text(self) -> str:
+        """As it is written.
+
+        >>> Sliding(10_000_000, 2_000_000).text
+        'RANGE 10 seconds, SLIDE 2 seconds'
+        """
+        return f"RANGE {duration(self.range)}, SLIDE {duration(self.slide)}{moved_to(self.origin)}"
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return "a sliding window"
+
+    @property
+    def length(self) -> int | None:
+        """The range."""
+        return self.range

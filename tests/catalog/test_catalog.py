@@ -9,10 +9,10 @@ import pytest
 
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import DerivedStream, Sink, Stream
-from millstream.catalog.intervals import UNITS, interval, spoken
 from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, read_options
 from millstream.catalog.settings import Settings
 from millstream.errors import SettingError
+from millstream.intervals import UNITS, interval, spoken
 from tests.language.auctions import catalog
 
 

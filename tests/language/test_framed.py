@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import Framed
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from tests.language.test_aggregate_calls import select
 
 MINUTE = 60_000_000

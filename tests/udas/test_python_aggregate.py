@@ -42,7 +42,8 @@ from millstream.udas.python.declared import ClassProblem, check_class, find_clas
 from millstream.udas.python.errors import UserCodeError
 from millstream.windows import Cumulate, Landmark, Session, SlideByTuple, Sliding
 from millstream.windows import Rows as RowWindow
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from tests.drawing import drawn
 from tests.language.auctions import catalog
 from tests.operators.harness import COUNT, KEYS, Case, assert_same, check, finals, numbers, run, schedules, whole

@@ -24,47 +24,18 @@ from millstream.windows import (
     Sliding,
     Tuple,
     Window,
-    tumbling,
 )
 from millstream.windows.tuples import Ints
 from tests.drawing import drawn
+from tests.windows.kinds import DRAWN, ORIGINS, SIZES, streams
 
-SIZES = st.integers(1, 12)
-ORIGINS = st.integers(-20, 20)
-ORDERS = st.sampled_from(["rank", "row"])
-PRECEDING = st.none() | st.integers(0, 8)
-
-SLIDING = st.builds(Sliding, SIZES, SIZES, ORIGINS) | st.builds(tumbling, SIZES, ORIGINS)
-CUMULATE = st.builds(lambda step, n, origin: Cumulate(step, step * n, origin), SIZES, st.integers(1, 4), ORIGINS)
-LANDMARK = st.builds(Landmark, SIZES, ORIGINS)
-SESSION = st.builds(Session, SIZES)
-ROWS = st.builds(Rows, SIZES, SIZES, st.booleans(), ORDERS)
-SLIDE_BY_TUPLE = st.builds(SlideByTuple, SIZES, st.integers(1, 4), ORDERS)
-OVER_RANGE = st.builds(OverRange, PRECEDING, st.none() | SIZES, ORIGINS)
-OVER_ROWS = st.builds(OverRows, PRECEDING, st.integers(1, 4), ORDERS)
+SLIDING, CUMULATE, LANDMARK = DRAWN[Sliding], DRAWN[Cumulate], DRAWN[Landmark]
+SESSION, ROWS, SLIDE_BY_TUPLE = DRAWN[Session], DRAWN[Rows], DRAWN[SlideByTuple]
 
 PANED = {"sliding": SLIDING, "cumulate": CUMULATE}
-KINDS = {
-    **PANED,
-    "landmark": LANDMARK,
-    "session": SESSION,
-    "rows": ROWS,
-    "slide_by_tuple": SLIDE_BY_TUPLE,
-    "over_range": OVER_RANGE,
-    "over_rows": OVER_ROWS,
-}
-
 some = drawn(35)
-every_kind = pytest.mark.parametrize("windows", KINDS.values(), ids=KINDS)
+every_kind = pytest.mark.parametrize("windows", DRAWN.values(), ids=[kind.__name__ for kind in DRAWN])
 every_paned_kind = pytest.mark.parametrize("windows", PANED.values(), ids=PANED)
-
-
-@st.composite
-def streams(draw: st.DrawFn, earliest: int = -30, rows_from: int = 1) -> list[Tuple]:
-    """Tuples in any order, of two keys, with numbers that do not follow time."""
-    drawn = draw(st.lists(st.tuples(st.integers(earliest, 30), st.sampled_from("ab")), max_size=12))
-    tuples = [Tuple(time, row, key) for row, (time, key) in enumerate(drawn, rows_from)]
-    return draw(st.permutations(tuples))
 
 
 def columns(tuples: list[Tuple]) -> tuple[Ints, Ints, np.ndarray[Any, Any]]:
@@ -274,7 +245,7 @@ def test_slide_by_tuple_assign(window: SlideByTuple, tuples: list[Tuple]) -> Non
 
 
 @some
-@given(window=OVER_RANGE | OVER_ROWS, tuples=streams())
+@given(window=DRAWN[OverRange] | DRAWN[OverRows], tuples=streams())
 def test_over_frames(window: Over, tuples: list[Tuple]) -> None:
     order, current, first, last = window.frames(*columns(tuples))
     got = {

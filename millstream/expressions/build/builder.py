@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import carried, to_arrow
 from millstream.catalog.schema import SqlType, type_name
-from millstream.language.types import coercion as c
-from millstream.expressions.build import constants
 from millstream.expressions.arrow.casts import convert
 from millstream.expressions.arrow.steps import Constant, Step, applied
+from millstream.expressions.build import constants
 from millstream.expressions.build.types import converts, is_time, type_of
+from millstream.language.types import coercion as c
 
 
 class Unsupported(ValueError):

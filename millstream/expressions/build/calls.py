@@ -11,15 +11,15 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import carried
 from millstream.expressions.arrow import texts as arrow_texts
-from millstream.language.types import coercion as c
 from millstream.expressions.arrow.lists import array_of
 from millstream.expressions.arrow.numbers import positive_remainder
+from millstream.expressions.arrow.steps import Constant, Step, applied
 from millstream.expressions.arrow.times import since_1970
 from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.choices import first
 from millstream.expressions.build.numbers import computed
-from millstream.expressions.arrow.steps import Constant, Step, applied
 from millstream.expressions.build.types import has_negative, type_of
+from millstream.language.types import coercion as c
 
 _TEXTS: dict[str, Callable[..., Any]] = {
     "lower": arrow_texts.lower,

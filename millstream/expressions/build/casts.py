@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.language.types import coercion as c
+from millstream.expressions.arrow.steps import Step
 from millstream.expressions.build import constants
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.arrow.steps import Step
 from millstream.expressions.build.types import type_of
 from millstream.language.parse.spark_dialect import SUFFIX
+from millstream.language.types import coercion as c
 
 
 def cast(builder: Builder, node: exp.Expr) -> Step:

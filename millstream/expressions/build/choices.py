@@ -12,12 +12,12 @@ from millstream.catalog.arrow import carried, to_arrow
 from millstream.catalog.schema import SqlType, type_name
 from millstream.expressions.arrow import choices as arrow_choices
 from millstream.expressions.arrow import comparisons as arrow_comparisons
-from millstream.language.types import coercion as c
+from millstream.expressions.arrow.steps import Step, applied, chosen
 from millstream.expressions.build import constants
 from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.comparisons import compared
-from millstream.expressions.arrow.steps import Step, applied, chosen
 from millstream.expressions.build.types import type_of
+from millstream.language.types import coercion as c
 
 
 def case(builder: Builder, node: exp.Expr) -> Step:

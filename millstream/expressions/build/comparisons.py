@@ -12,10 +12,10 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
 from millstream.expressions.arrow import comparisons as f
-from millstream.language.types import coercion as c
-from millstream.expressions.build.builder import Builder
 from millstream.expressions.arrow.steps import ColumnOf, Constant, Step, applied
+from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.types import is_beyond, known, meeting, type_of
+from millstream.language.types import coercion as c
 
 COMPARISONS: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.EQ: f.equal,

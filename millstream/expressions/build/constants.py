@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import SqlType
-from millstream.language.types import coercion as c
-from millstream.language.types import decimals
-from millstream.language.parse import written_values as w
 from millstream.expressions.arrow.decimals import MOST_DIGITS
 from millstream.expressions.arrow.steps import Constant
+from millstream.language.parse import written_values as w
+from millstream.language.types import coercion as c
+from millstream.language.types import decimals
 
 
 def null(type_: pa.DataType) -> Constant:

@@ -6,9 +6,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
+from millstream.expressions.arrow.steps import ColumnOf, Constant, Step
 from millstream.expressions.build import constants
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.arrow.steps import ColumnOf, Constant, Step
 from millstream.expressions.build.types import type_of
 
 

@@ -12,13 +12,13 @@ from sqlglot import exp
 from millstream.catalog.arrow import to_arrow
 from millstream.expressions.arrow import decimals as arrow_decimals
 from millstream.expressions.arrow import numbers as arrow_numbers
-from millstream.language.types import decimals
-from millstream.language.types import coercion as c
-from millstream.expressions.build.builder import Builder
 from millstream.expressions.arrow.steps import Step, applied
+from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.times import shifted
 from millstream.expressions.build.types import has_negative, is_time, type_of
 from millstream.language.parse.spark_dialect import SUFFIX
+from millstream.language.types import coercion as c
+from millstream.language.types import decimals
 
 ARITHMETIC: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Add: arrow_numbers.add,

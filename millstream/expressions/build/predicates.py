@@ -10,13 +10,14 @@ node: those are in the other `predicate_` files. What the steps compute on Arrow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 from sqlglot import exp
 
 from millstream.catalog.arrow import carried
 from millstream.catalog.schema import SqlType, type_name
+from millstream.expressions.arrow.steps import ColumnOf, Predicate, Whole
 from millstream.expressions.build import calls as predicate_calls
 from millstream.expressions.build import casts as predicate_casts
 from millstream.expressions.build import choices as predicate_choices
@@ -25,7 +26,6 @@ from millstream.expressions.build import leaves as predicate_leaves
 from millstream.expressions.build import numbers as predicate_numbers
 from millstream.expressions.build import texts as predicate_texts
 from millstream.expressions.build.builder import Build, Builder, Unsupported
-from millstream.expressions.arrow.steps import Predicate, ColumnOf, Whole
 from millstream.expressions.build.types import type_of
 from millstream.language.types.infer import infer
 

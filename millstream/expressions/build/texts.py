@@ -8,11 +8,11 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.expressions.arrow import texts as f
-from millstream.language.types import coercion as c
-from millstream.language.parse import written_values as w
-from millstream.expressions.build.builder import Builder
 from millstream.expressions.arrow.steps import Step, applied
+from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.types import type_of
+from millstream.language.parse import written_values as w
+from millstream.language.types import coercion as c
 
 
 def like(builder: Builder, node: exp.Expr) -> Step:

@@ -6,12 +6,12 @@ from functools import partial
 
 from sqlglot import exp
 
-from millstream.language.types import coercion as c
-from millstream.language.parse import written_values as w
+from millstream.expressions.arrow.steps import Step, applied
 from millstream.expressions.arrow.times import shift
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.arrow.steps import Step, applied
 from millstream.expressions.build.types import type_of
+from millstream.language.parse import written_values as w
+from millstream.language.types import coercion as c
 
 
 def shifted(builder: Builder, node: exp.Expr) -> Step:

@@ -13,7 +13,6 @@ from millstream.language.bind.calls import written_call
 from millstream.language.bind.scope import Scope
 from millstream.language.bind.window_time import window_time
 from millstream.language.bind.windowed import BOUNDS, windows_of
-from millstream.windows.panes import Paned
 
 
 def assigns(query: exp.Select, scope: Scope) -> bool:
@@ -28,9 +27,10 @@ def assigned_scope(scope: Scope, text: str) -> tuple[Scope, Assigned]:
     """The scope with window_start and window_end, and what fills them."""
     clause = scope.clause
     assert clause is not None  # noqa: S101  (`assigns` says so)
-    if not isinstance(clause.window, Paned):
+    paned = clause.window.paned
+    if paned is None or paned.endless:
         raise NotYet(
-            "a session without aggregates is part of the language, but this version cannot run it yet",
+            f"{clause.window.noun} without aggregates is part of the language, but this version cannot run it yet",
             text,
             clause.span,
             clause="SELECT",
@@ -51,4 +51,4 @@ def assigned_scope(scope: Scope, text: str) -> tuple[Scope, Assigned]:
             raise NameTaken(f"{scope.name} already has a column '{name}'", text, clause.span, clause="FROM", hint=hint)
     stamps = (Column(name, sql_type("timestamp")) for name in BOUNDS)
     schema = Schema([*scope.schema, *stamps])
-    return replace(scope, schema=schema, clause=None), Assigned(clause.window, time)
+    return replace(scope, schema=schema, clause=None), Assigned(paned, time)

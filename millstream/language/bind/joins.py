@@ -24,7 +24,7 @@ from millstream.language.parse.written import written
 from millstream.language.types.coercion import is_unknown, wider
 from millstream.language.types.infer import infer
 from millstream.windows.join_kind import JoinKind
-from millstream.windows.reach import Band, SameTumble
+from millstream.windows.reach import Band, Reach, SameTumble
 
 WINDOW_HINT = (
     "give both a window, as in FROM a [RANGE 3 MINUTES, WA ts], b [RANGE 2 MINUTES, WA ts], or bound their times: "
@@ -305,7 +305,7 @@ class Joiner:
 
     def _reach(
         self, left: _Side, right: _Side, conditions: list[exp.Expression]
-    ) -> tuple[Band | SameTumble, tuple[str, str], list[exp.Expression]]:
+    ) -> tuple[Reach, tuple[str, str], list[exp.Expression]]:
         """How near in time tuples must be, along which columns, and the conditions that are left."""
         windows = [w for w in (*left.windows, *right.windows) if w is not None]
         time = right.times[0]

@@ -28,7 +28,7 @@ from millstream.language.parse.statements import Name
 from millstream.language.parse.written import written
 from millstream.language.types import functions
 from millstream.udas.body import returns
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.emit import NOTHING_TO_EMIT_EARLY
 
 
 def overs_of(query: exp.Select) -> list[EslWindow]:
@@ -106,14 +106,11 @@ class _Frames:
         time = self._time(clause)
         # User-defined aggregates go tuple by tuple: a step of their own.
         user = name_of_call(call.function) in self.scope.aggregates
-        window = clause.window
-        by_arrival = isinstance(window, OverRows) and self.scope.latent
-        group = self._group(clause, time, user, by_arrival)
-        if isinstance(window, OverRows) and by_arrival:
-            window = replace(window, order="row")
-        elif isinstance(window, OverRange) and window.active:
+        window = clause.window.by_arrival() if self.scope.latent else clause.window
+        group = self._group(clause, time, user, window.ranked_by == "row")
+        if window.active:
             self._check_active(call, clause)
-            window = replace(window, stamp=time)
+            window = window.stamped_by(time)
         bound = bind_call(call, f"__r{len(self.calls) + 1}", self.scope, self.text)
         for known in group.calls:
             if known.window == window and same_call(known.call, bound):
@@ -259,7 +256,7 @@ def _columns(expressions: Iterable[exp.Expression]) -> set[str]:
 
 def _check_alone(frames: _Frames, text: str) -> None:
     """Beside an aggregate with ACTIVE EXPIRATION others would have no answer when a tuple leaves."""
-    active = [c for c in frames.clauses if isinstance(c.window, OverRange) and c.window.active]
+    active = [c for c in frames.clauses if c.window.active]
     if active and len(frames.clauses) > 1:
         message = "with ACTIVE EXPIRATION an aggregate answers at moments of its own, when others have no answer"
         hint = "let it be the only aggregate of the SELECT, and write another query for the others"
@@ -288,7 +285,7 @@ def _refuse(query: exp.Select, scope: Scope, text: str, bare: OverClause | None)
         hint = "leave one of them out, or put one into a subquery in FROM"
         raise EslSyntaxError(message, text, scope.clause.span, clause="FROM", hint=hint)
     if emit := query.args.get("emit"):
-        message = "OVER answers as soon as a tuple's frame is complete: there is nothing to emit early"
+        message = NOTHING_TO_EMIT_EARLY
         if bare is not None:
             message = "without a window every tuple has its answer at once: there is nothing to emit early"
         raise Refused(message, text, span_of(emit), clause="EMIT", hint="leave it out")

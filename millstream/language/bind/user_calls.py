@@ -14,7 +14,7 @@ from millstream.language.bind.scope import Scope, UserVersions
 from millstream.language.clauses.over_clause import OverClause
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
-from millstream.windows.over import OverRows
+from millstream.windows.over_rows import OverRows
 
 
 def user_versions(catalog: Catalog) -> dict[str, UserVersions]:

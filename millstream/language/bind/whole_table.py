@@ -8,7 +8,7 @@ from millstream.language.bind.calls import written_call
 from millstream.language.bind.scope import Scope
 from millstream.language.clauses.window_clause import WindowClause
 from millstream.language.parse.spans import span_of
-from millstream.windows.sliding import WHOLE
+from millstream.windows.whole import WHOLE
 
 
 def whole_table(query: exp.Select, scope: Scope) -> WindowClause | None:

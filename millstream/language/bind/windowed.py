@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -24,11 +24,6 @@ from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import stands_for, written
 from millstream.windows.contract import Window
-from millstream.windows.cumulate import Cumulate
-from millstream.windows.rows import Rows
-from millstream.windows.session import Session
-from millstream.windows.slide_by_tuple import SlideByTuple
-from millstream.windows.sliding import WHOLE, Sliding
 
 BOUNDS = ("window_start", "window_end")
 
@@ -76,17 +71,17 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     clause = _one_window(query, clause, text)
     query = _distinct_as_groups(query, scope)
     _refuse(query, scope, text)
-    time = scope.time if clause.window == WHOLE else window_time(clause.time, scope, text, clause.span)
+    time = scope.time if clause.window.whole else window_time(clause.time, scope, text, clause.span)
     if clause.ranked is not None:
         window_time(clause.ranked, scope, text, clause.span)
-    window = _ordered(clause.window, scope)
+    window = clause.window.by_arrival() if scope.latent else clause.window
     emit = query.args.get("emit")
     if emit is not None:
         check_emission(emit, window, scope.bounded, text)
-    grouping = _Grouping(scope, text, emit is not None, clause.window != WHOLE)
+    grouping = _Grouping(scope, text, emit is not None, not clause.window.whole)
     for node in clause.partition:
         _add_key(node, node, grouping, "window")
-    partition = len(grouping.keys) if isinstance(window, Rows | SlideByTuple | Session) else 0
+    partition = len(grouping.keys) if window.depends_on_data else 0
     _bind_keys(query, grouping)
     items = []
     for node in query.expressions:
@@ -149,14 +144,9 @@ def _unwindowed(node: exp.Expression) -> exp.Expression:
     return node.this if is_aggregate_window(node) else node
 
 
-def _ordered(window: Window[Any], scope: Scope) -> Window[Any]:
-    """Rows are counted by time stamp, or as they arrive where there is none."""
-    return replace(window, order="row") if isinstance(window, Rows) and scope.latent else window
-
-
 def _answer_time(items: tuple[Item, ...], window: Window[Any]) -> str | None:
     """The item that is the time stamp of the answers: the end of their window, or its start if that never returns."""
-    marks = ("window_end", *(["window_start"] if isinstance(window, Sliding | Cumulate) else []))
+    marks = ("window_end", *(["window_start"] if window.length is not None else []))
     bounds = {i.expression.name: i.name for i in reversed(items) if isinstance(i.expression, exp.Column)}
     return next((bounds[mark] for mark in marks if mark in bounds), None)
 

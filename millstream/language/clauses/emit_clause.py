@@ -9,11 +9,7 @@ from millstream.language.clauses.window_clause import MICROSECOND, check_number,
 from millstream.language.parse.cursor import Cursor
 from millstream.language.parse.nodes import EslWindow
 from millstream.windows.contract import Window
-from millstream.windows.cumulate import Cumulate
-from millstream.windows.emit import Emit, Pace
-from millstream.windows.landmark import Landmark
-from millstream.windows.session import Session
-from millstream.windows.sliding import Sliding
+from millstream.windows.emit import TABLES_ARE_COMPLETE, Emit, Pace
 
 EMITTED = "emitted"
 """The column that EMIT adds: 'partial' or 'final'."""
@@ -42,17 +38,10 @@ def emission(node: EslWindow, text: str) -> Emit:
 
 def check_emission(node: EslWindow, window: Window[Any], bounded: bool, text: str) -> None:
     """Refuse EMIT where nothing fills slowly, and where it would never end."""
-    reason = ""
-    if bounded:
-        reason = "a table is complete: its windows never fill up slowly"
-    elif isinstance(window, Session):
-        reason = "the answer of a session could be taken back: sessions grow together when a tuple comes between them"
-    elif not isinstance(window, Sliding | Cumulate | Landmark):
-        reason = "a window that is counted in tuples answers with the tuple that completes it"
+    reason = TABLES_ARE_COMPLETE if bounded else window.reason_not_to_emit
     if reason:
         hint = "leave EMIT out; it is for windows of time, as [RANGE 1 HOUR, WA ts], CUMULATE and [RANGE ALL, ...]"
         raise Refused(reason, text, clause_tokens(node)[1], clause="EMIT", hint=hint)
     emit = emission(node, text)
-    length = window.range if isinstance(window, Sliding) else window.size if isinstance(window, Cumulate) else 0
     if emit.pace is Pace.EVENT:
-        check_number(length // emit.every, text, clause_tokens(node)[1], "EMIT")
+        check_number((window.length or 0) // emit.every, text, clause_tokens(node)[1], "EMIT")

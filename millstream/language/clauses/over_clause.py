@@ -13,7 +13,9 @@ from millstream.language.clauses.window_clause import MICROSECOND
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.statements import Span
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over import Over
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 
 UNBOUNDED = None
 _HINT = "as in OVER (PARTITION BY k RANGE 5 MINUTES PRECEDING) or OVER (ROWS 9 PRECEDING SLIDE 10)"
@@ -25,15 +27,15 @@ class OverClause:
 
     partition: tuple[exp.Expression, ...]
     order: exp.Expression | None
-    window: OverRange | OverRows
+    window: Over
     span: Span
 
     @property
     def slide(self) -> tuple[str, int] | None:
         """What its SLIDE counts and how far it goes, None if every tuple answers."""
-        if isinstance(self.window, OverRows):
-            return ("rows", self.window.slide) if self.window.slide > 1 else None
-        return None if self.window.slide is None else ("time", self.window.slide)
+        if self.window.slots is not None:
+            return "time", self.window.slots.length
+        return ("rows", self.window.every) if self.window.every > 1 else None
 
 
 def over_clause(tokens: list[Token], span: Span, text: str) -> OverClause:

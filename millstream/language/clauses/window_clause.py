@@ -77,7 +77,7 @@ def bracket_window(node: EslWindow, text: str) -> WindowClause:
     origin, order = parts.get("ORIGIN", 0), parts.get("SATTR")
     partition = tuple(parts.get("PA", ()))
     window = _window(parts, bool(partition), text, span)
-    if "ORIGIN" in parts and not isinstance(window, Sliding | Landmark):
+    if "ORIGIN" in parts and window.paned is None:
         message = "ORIGIN moves windows of time, and these are counted in rows"
         raise EslSyntaxError(message, text, span, clause="window", hint="leave ORIGIN out")
     ranked = order if isinstance(order, Name) else None

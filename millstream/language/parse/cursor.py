@@ -9,8 +9,8 @@ from typing import NoReturn, TypeVar
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.catalog.intervals import UNITS, TooLong, interval
 from millstream.errors import EslError, EslSyntaxError
+from millstream.intervals import UNITS, TooLong, interval
 from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.statements import Name, Span
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from millstream.catalog.intervals import UNITS
+from millstream.intervals import UNITS
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, hint_for

@@ -106,7 +106,7 @@ class RowWindows(TupleWindows):
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
         window = work.window
-        assert isinstance(window, Rows)  # noqa: S101  (the planner gives each kind of window its operator)
+        assert isinstance(window, Rows)  # noqa: S101  (see operators/registry.py)
         super().__init__(work, blobs, window.order)
         self._window = window
 

@@ -25,7 +25,7 @@ class SlideByTupleWindows(TupleWindows):
 
     def __init__(self, work: Grouped, blobs: Blobs) -> None:
         window = work.window
-        assert isinstance(window, SlideByTuple)  # noqa: S101  (the planner gives each kind of window its operator)
+        assert isinstance(window, SlideByTuple)  # noqa: S101  (see operators/registry.py)
         super().__init__(work, blobs, "rank")
         self._window = window
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from millstream.operators.grouped import Call
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over import Over
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class FramedCall:
     """One aggregate over one frame."""
 
     call: Call
-    window: OverRange | OverRows
+    window: Over
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from millstream.udas.columns import Numbers as Pair
 from millstream.udas.columns import numbers, rows_of
 from millstream.udas.kernels.kernel import Kernel, Variables, kernel_of
 from millstream.udas.sql_aggregate import SqlAggregate
-from millstream.windows.over import OverRange
 
 UNBOUNDED = -1
 """The reach of an unbounded frame: nothing ever expires."""
@@ -40,8 +39,7 @@ class _Call:
         assert isinstance(aggregate, SqlAggregate)  # noqa: S101  (see runs_by_kernels)
         window = framed.window
         self.framed, self.aggregate = framed, aggregate
-        self.by_time = isinstance(window, OverRange)
-        self.reach = window.range if isinstance(window, OverRange) else window.preceding
+        self.by_time, self.reach = window.by_time, window.reach
         self.peers = with_peers(framed)
         self.expires = self.reach is not None and aggregate.versions.window is not None
         self.recomputes = self.reach is not None and not self.expires
@@ -141,7 +139,7 @@ class KernelOver(FramedOver):
         answers = arranged.new.copy()
         new = np.flatnonzero(arranged.new)
         if self._slots is not None and len(new):
-            slots = (arranged.times[new] - self._slots.origin) // (self._slots.slide or 1)
+            slots = self._slots.number(arranged.times[new])
             changes = (np.diff(slots) != 0) | (np.diff(arranged.partition[new]) != 0)
             answers[new] = np.append(changes, True)
         elif self._every > 1:
@@ -191,7 +189,7 @@ def runs_by_kernels(work: Framed) -> bool:
     """Whether all calls have kernels, and none must act at the moment that a tuple expires."""
     return all(
         isinstance(framed.call.aggregate, SqlAggregate)
-        and not (isinstance(framed.window, OverRange) and framed.window.active)
+        and not framed.window.active
         and kernel_of(body_of(framed)) is not None
         for framed in work.calls
     )

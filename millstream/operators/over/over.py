@@ -15,7 +15,6 @@ from millstream.operators.ordered.frame_states import Bools, frame_answers
 from millstream.operators.ordered.totals import Totals
 from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
-from millstream.windows.over import OverRange
 
 
 class OverAggregate(FramedOver):
@@ -28,16 +27,16 @@ class OverAggregate(FramedOver):
 
     def __init__(self, work: Framed, blobs: Blobs) -> None:
         super().__init__(work, blobs)
-        self._unbounded = [framed.call for framed in work.calls if _preceding(framed) is None]
+        self._unbounded = [framed.call for framed in work.calls if framed.window.reach is None]
         # The first total counts the tuples: every n-th answers.
         aggregates = [CountStar([]), *(call.aggregate for call in self._unbounded)]
         self._totals = Totals(work.partition, aggregates, blobs) if self._unbounded or self._every > 1 else None
 
     def _horizon(self, until: int) -> int | None:
-        ranges = [f.window.range for f in self._work.calls if isinstance(f.window, OverRange)]
-        if self._order == "row" or len(ranges) < len(self._work.calls):
+        windows = [framed.window for framed in self._work.calls]
+        if self._order == "row" or not all(window.by_time for window in windows):
             return None
-        return until - max(reach or 0 for reach in ranges)
+        return until - max(window.reach or 0 for window in windows)
 
     def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
         numbers = self._numbers(arranged)
@@ -54,11 +53,11 @@ class OverAggregate(FramedOver):
         self._add(arranged, numbers)
         needed = np.zeros(len(arranged.order), dtype=np.bool_)
         for framed in self._work.calls:
-            if (preceding := _preceding(framed)) is not None:
+            if (reach := framed.window.reach) is not None:
                 needed |= (
-                    arranged.times >= until - preceding
-                    if isinstance(framed.window, OverRange)
-                    else np.arange(len(needed)) >= arranged.ends - preceding
+                    arranged.times >= until - reach
+                    if framed.window.by_time
+                    else np.arange(len(needed)) >= arranged.ends - reach
                 )
         return ([pa.table(answers)] if answers else []), needed
 
@@ -74,7 +73,7 @@ class OverAggregate(FramedOver):
     def _answering(self, arranged: Arranged, numbers: Numbers) -> Numbers:
         current = np.flatnonzero(arranged.new)
         if self._slots is not None and len(current):
-            slots = (arranged.times[current] - self._slots.origin) // (self._slots.slide or 1)
+            slots = self._slots.number(arranged.times[current])
             changes = (np.diff(slots) != 0) | (np.diff(arranged.partition[current]) != 0)
             current = current[np.append(changes, True)]
         elif self._every > 1 and self._totals is not None:
@@ -85,15 +84,15 @@ class OverAggregate(FramedOver):
     def _answers(self, framed: FramedCall, arranged: Arranged, current: Numbers, numbers: Numbers) -> pa.Array:
         call, window = framed.call, framed.window
         before: State | None = None
-        if self._totals is not None and _preceding(framed) is None:
+        if self._totals is not None and window.reach is None:
             first = arranged.news[current]
             before = self._totals.of(1 + self._unbounded.index(call), numbers[current])
-        elif isinstance(window, OverRange):
-            first = arranged.seek(arranged.partition[current], arranged.times[current] - (window.range or 0))
+        elif window.by_time:
+            first = arranged.seek(arranged.partition[current], arranged.times[current] - (window.reach or 0))
         else:
-            first = np.maximum(current - (window.preceding or 0), arranged.begins[current])
+            first = np.maximum(current - (window.reach or 0), arranged.begins[current])
         last = current
-        if isinstance(window, OverRange):
+        if window.by_time:
             last = arranged.seek(arranged.partition[current], arranged.times[current], "right") - 1
         arguments = [arranged.column(name) for name in call.arguments]
         return frame_answers(call.aggregate, arguments, arranged.ranks, first, last, _counts(call, arranged), before)
@@ -109,11 +108,6 @@ class OverAggregate(FramedOver):
             arguments = [arranged.column(name).filter(pa.array(chosen)) for name in call.arguments]
             self._totals.add(nth, numbers[chosen], arguments, arranged.ranks[chosen])
         self._totals.save()
-
-
-def _preceding(framed: FramedCall) -> int | None:
-    window = framed.window
-    return window.range if isinstance(window, OverRange) else window.preceding
 
 
 def _counts(call: Call, arranged: Arranged) -> Bools | None:

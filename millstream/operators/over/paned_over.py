@@ -10,14 +10,13 @@ import pyarrow as pa
 from millstream.aggregates.contract import State, put, take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
-from millstream.operators.evaluation import pane_of_rows
 from millstream.operators.key_index import KeyIndex
 from millstream.operators.ordered.arranged import Arranged
 from millstream.operators.ordered.frame_states import Bools, from_tree
 from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.over.pane_of_rows import pane_of_rows
 from millstream.operators.tuples.tuple_log import TupleLog
-from millstream.windows.over import OverRows
 
 TOGETHER = 1024
 """The open panes of so many partitions are kept in one blob."""
@@ -70,10 +69,9 @@ class _Call:
         window, aggregate = framed.window, framed.call.aggregate
         pane = pane_of_rows(aggregate, window)
         assert pane is not None  # noqa: S101  (see runs_by_panes)
-        assert isinstance(window, OverRows)  # noqa: S101
         self.call, self.aggregate = framed.call, aggregate
         self._pane = pane
-        self._length, self._slide = ((window.preceding or 0) + 1) // pane, window.slide // pane
+        self._length, self._slide = ((window.reach or 0) + 1) // pane, window.every // pane
         self._log = TupleLog(blobs, f"panes/{number}/")
         self._open, self._total = aggregate.zero(0), aggregate.zero(0)
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 from millstream.operators.over.framed import FramedCall
 from millstream.udas.body import Body
 from millstream.udas.sql_aggregate import SqlAggregate
-from millstream.windows.over import OverRange
 
 
 def body_of(framed: FramedCall) -> Body:
     """The version of an aggregate that a frame calls for."""
-    aggregate, window = framed.call.aggregate, framed.window
+    aggregate = framed.call.aggregate
     assert isinstance(aggregate, SqlAggregate)  # noqa: S101
-    reach = window.range if isinstance(window, OverRange) else window.preceding
-    return (aggregate.versions.window if reach is not None else None) or aggregate.versions.any
+    return (aggregate.versions.window if framed.window.reach is not None else None) or aggregate.versions.any
 
 
 def with_peers(framed: FramedCall) -> bool:
     """Whether peers have the same answer."""
     window = framed.window
-    return isinstance(window, OverRange) and not window.active and not body_of(framed).speaks_of_tuples
+    return window.by_time and not window.active and not body_of(framed).speaks_of_tuples

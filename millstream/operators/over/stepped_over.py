@@ -21,7 +21,6 @@ from millstream.operators.over.steps import Columns, Steps, loads
 from millstream.progress.punctuation import Punctuation
 from millstream.udas.arrow import from_values
 from millstream.udas.generated.states import Rows
-from millstream.windows.over import OverRange
 
 TOGETHER = 64
 """So many partitions are kept in one blob."""
@@ -133,7 +132,7 @@ class SteppedOver(FramedOver):
     def _yields(self, arranged: Arranged, start: int, end: int, count: int) -> frozenset[int] | range:
         """The places of the new tuples of a partition that answer."""
         if self._slots is not None:
-            slots = (arranged.times[start:end] - self._slots.origin) // (self._slots.slide or 1)
+            slots = self._slots.number(arranged.times[start:end])
             return frozenset((start + np.flatnonzero(np.append(np.diff(slots) != 0, True))).tolist())
         return range(start + (-count - 1) % self._every, end, self._every)
 
@@ -144,9 +143,9 @@ class SteppedOver(FramedOver):
         order = np.lexsort((~left, moments))
         rows = pa.array(arranged.order[np.array(found.places, dtype=np.int64)[order]])
         data = {name: arranged.table[name].combine_chunks().take(rows) for name in self._work.carried}
-        window = self._work.calls[0].window
-        if isinstance(window, OverRange) and window.stamp in data and left.any():
-            data[window.stamp] = _stamped(data[window.stamp], moments[order], left[order])
+        stamp = self._work.calls[0].window.stamp
+        if stamp is not None and stamp in data and left.any():
+            data[stamp] = _stamped(data[stamp], moments[order], left[order])
         for framed, steps, answers in zip(self._work.calls, self._steps, found.rows, strict=True):
             aggregate = steps.aggregate
             column = from_values([answers[i] for i in order.tolist()], aggregate.body.result, aggregate.row)

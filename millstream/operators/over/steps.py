@@ -16,7 +16,6 @@ from millstream.udas.arrow import to_values
 from millstream.udas.generated.compiled import compile_aggregate
 from millstream.udas.generated.states import Rows, State, WindowState
 from millstream.udas.sql_aggregate import SqlAggregate
-from millstream.windows.over import OverRange, OverRows
 
 
 class Columns:
@@ -58,11 +57,11 @@ class Steps:
         aggregate = framed.call.aggregate
         assert isinstance(aggregate, SqlAggregate)  # noqa: S101
         self.aggregate = aggregate
-        self.by_time = isinstance(self.window, OverRange)
-        self.reach = self.window.range if isinstance(self.window, OverRange) else self.window.preceding
+        self.by_time = self.window.by_time
+        self.reach = self.window.reach
         finite = aggregate.versions.window if self.reach is not None else None
         self._compiled = compile_aggregate(finite or aggregate.versions.any)
-        self.active = isinstance(self.window, OverRange) and self.window.active and finite is not None
+        self.active = self.window.active and finite is not None
         self.recomputes = self.reach is not None and finite is None
         self._tables = {} if self.recomputes else aggregate.catalog_tables(self._compiled)
         self._states: dict[int, State] = {}
@@ -106,10 +105,10 @@ class Steps:
 
     def _recomputed(self, columns: Columns, place: int) -> Rows:
         first = columns.begins[place]
-        if isinstance(self.window, OverRows):
-            first = max(first, place - (self.reach or 0))
-        else:
+        if self.by_time:
             first = bisect_left(columns.times, columns.times[place] - (self.reach or 0), first, place)
+        else:
+            first = max(first, place - (self.reach or 0))
         return self.aggregate.run_in_order(
             (columns.times[p], columns.values[p])
             for p in range(first, place + 1)

@@ -15,10 +15,10 @@ from millstream.operators.answers import results
 from millstream.operators.blobs import Blobs
 from millstream.operators.grouped import Grouped
 from millstream.operators.panes.busy_panes import BusyPanes
+from millstream.operators.panes.refined import Refined
 from millstream.operators.panes.states import Pane, Rows, total_of
 from millstream.windows.emit import Pace
 from millstream.windows.panes import Paned
-from millstream.windows.refined import Refined
 from millstream.windows.tuples import Ids
 
 TOUCHED = "touched"
@@ -26,9 +26,9 @@ TOUCHED = "touched"
 
 def window_of(work: Grouped) -> Paned:
     """The window of a job, with panes so fine that all its answers can be read from them."""
-    window = work.window
-    if not isinstance(window, Paned):
-        raise TypeError(f"{window} is not made of panes")
+    window = work.window.paned
+    if window is None:
+        raise TypeError(f"{work.window} is not made of panes")
     if work.emit is not None and work.emit.pace is Pace.EVENT:
         return Refined(window, work.emit.every)
     return window

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -106,6 +105,7 @@ class FromFirst(Operator):
             self._blobs.delete(STIRRED)
 
     def _make(self, origin: int) -> tuple[int, Grouped, PanedAggregate]:
-        window: Any = self._work.window  # every kind that has an origin is a dataclass
-        job = replace(self._work, window=replace(window, origin=origin), from_first=False)
+        window = self._work.window.paned
+        assert window is not None  # noqa: S101  (see window_of)
+        job = replace(self._work, window=window.from_origin(origin), from_first=False)
         return origin, job, PanedAggregate(job, self._blobs)

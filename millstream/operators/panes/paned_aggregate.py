@@ -33,7 +33,6 @@ from millstream.operators.panes.store import PaneStore
 from millstream.operators.panes.window_totals import WindowTotals
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Pace
-from millstream.windows.sliding import Sliding
 from millstream.windows.tuples import Ids
 
 __all__ = ["EMITTED", "END", "STAMP", "START", "PanedAggregate"]
@@ -74,7 +73,6 @@ class PanedAggregate(Operator):
         self._busy = BusyPanes(window, blobs) if window.endless else None
         if self._busy is not None:
             self._stir(np.array(list(self._store.panes), dtype=np.int64))
-        self._apart = window if isinstance(window, Sliding) and window.pane == window.range else None
 
     @property
     def promise(self) -> int | None:
@@ -137,7 +135,7 @@ class PanedAggregate(Operator):
         until = self._end_of_all(punctuation.time) if punctuation.final else punctuation.time
         if self.low_watermark is not None and until <= self.low_watermark:
             return
-        yield from self._merged(until, punctuation.time) if self._apart is None else self._single(self._apart, until)
+        yield from self._single(until) if self._window.apart else self._merged(until, punctuation.time)
         self.low_watermark = until
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())
         self._promises.pass_by(until)
@@ -154,14 +152,14 @@ class PanedAggregate(Operator):
             if total is not None:
                 yield from self._answers(step.wid, total, step.emitted)
 
-    def _single(self, window: Sliding, until: int) -> Iterator[pa.Table]:
+    def _single(self, until: int) -> Iterator[pa.Table]:
         """The answers of windows of one pane each; what has little is answered together."""
         store, gathered = self._store, Gathered()
         marks = self._promises.marks(store.keys)
         for step in self._closing(until):
             added = store.panes.unread(step.span.start)
             if gathered.takes(added):
-                if gathered.add(Closed(*window.bounds(step.wid), added)):
+                if gathered.add(Closed(*self._window.bounds(step.wid), added)):
                     yield from gathered.answered(self._work, store.index, marks)
             else:
                 yield from gathered.answered(self._work, store.index, marks)

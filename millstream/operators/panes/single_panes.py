@@ -25,7 +25,7 @@ ENOUGH_STATES, ENOUGH_BYTES = 200_000, 32 << 20
 class Closed(NamedTuple):
     """A window that is complete: its bounds, and all that was added to its pane."""
 
-    start: int
+    start: int | None
     end: int
     added: tuple[Added, ...]
 

@@ -20,9 +20,6 @@ from millstream.plan.algebra import (
 from millstream.plan.several import MergeOrdered, TableJoin, Union
 from millstream.plan.trace import feeder, parts
 from millstream.windows.join_kind import JoinKind
-from millstream.windows.over import OverRows
-from millstream.windows.rows import Rows
-from millstream.windows.slide_by_tuple import SlideByTuple
 
 _PAIRED = (JoinKind.INNER, JoinKind.LEFT)
 _CHOOSING = (JoinKind.SEMI, JoinKind.ANTI)
@@ -60,10 +57,10 @@ def needs_arrival(stage: Node) -> bool:
     """Whether the answers of a stage depend on the order of tuples of one time stamp."""
     match stage:
         case WindowAggregate(windowed=work):
-            return isinstance(work.window, Rows | SlideByTuple) or any(c.aggregate.by_order for c in work.calls)
+            return work.window.depends_on_arrival or any(c.aggregate.by_order for c in work.calls)
         case OverAggregate(framed=work):
-            by_slide = any(isinstance(f.window, OverRows) or f.window.slide is not None for f in work.calls)
-            return by_slide or any(f.call.aggregate.by_order or f.call.rows is not None for f in work.calls)
+            by_frame = any(f.window.depends_on_arrival for f in work.calls)
+            return by_frame or any(f.call.aggregate.by_order or f.call.rows is not None for f in work.calls)
     return isinstance(stage, MergeOrdered)
 
 

@@ -47,13 +47,8 @@ from millstream.spark.stage.stage import Stage
 from millstream.spark.stage.time_limits import TimeLimits
 from millstream.spark.stage.unnest import Nested
 from millstream.spark.stage.wire import from_wire, wire_schema
-from millstream.windows.rows import Rows
-from millstream.windows.slide_by_tuple import SlideByTuple
 
 MICROSECOND = timedelta(microseconds=1)
-END_INCLUSIVE = (Rows, SlideByTuple)
-"""The kinds whose window_end is the time of their last tuple; that of the others is the first moment after."""
-
 ANSWER_TIME = "time"
 """What the promise of a stage is about whose answers are tuples with the time stamps that they had."""
 
@@ -101,11 +96,7 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
     promised = None if found is None else found[1] if named else ANSWER_TIME
     if isinstance(source, OverAggregate) and found is not None and found[1] != source.framed.time:
         promised = None  # its promise is about another column
-    if (
-        isinstance(source, WindowAggregate)
-        and promised == END
-        and not isinstance(source.windowed.window, END_INCLUSIVE)
-    ):
+    if isinstance(source, WindowAggregate) and promised == END and not source.windowed.window.end_inclusive:
         stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
     return Origin(time, stamp, None, len(bucket_ids(host)), promised)
 

@@ -17,18 +17,14 @@ from millstream.aggregates.registry import find
 from millstream.catalog import definitions as bound
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall, Item
+from millstream.operators.answers import EMITTED, END, STAMP, START
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import ARRIVAL, PANE, TIME, Call, Grouped
 from millstream.operators.ordered.merge_ordered import MergeOrdered as MergeOrderedTuples
-from millstream.operators.ordered.row_windows import RowWindows
-from millstream.operators.ordered.session_windows import SessionWindows
-from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
-from millstream.operators.over.calls import over_operator
 from millstream.operators.over.framed import Framed, FramedCall
-from millstream.operators.panes.from_first import FromFirst
-from millstream.operators.panes.paned_aggregate import EMITTED, END, STAMP, START, PanedAggregate
-from millstream.operators.panes.partials import partial_states, renumbered
+from millstream.operators.panes.partials import renumbered
+from millstream.operators.registry import runner
 from millstream.operators.tuples.late import LateTuples
 from millstream.operators.tuples.unique_tuples import UniqueTuples
 from millstream.plan.algebra import LateScan, OverAggregate, Scan, WindowAggregate
@@ -44,12 +40,6 @@ from millstream.spark.lower.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN
 from millstream.spark.stage.unnest import unnested_schema
-from millstream.windows.cumulate import Cumulate
-from millstream.windows.landmark import Landmark
-from millstream.windows.rows import Rows
-from millstream.windows.session import Session
-from millstream.windows.slide_by_tuple import SlideByTuple
-from millstream.windows.sliding import WHOLE, Sliding
 
 RANK = "__rank"
 
@@ -64,7 +54,7 @@ def lower_window(
         columns[ARRIVAL] = _chosen_by_lot(columns.values())
     make, prepare = _operator(work)
     renumber = partial(renumbered, work) if prepare is not None else None
-    keys = tuple(work.key_names if _by_group(work) else work.key_names[: work.partition])
+    keys = tuple(work.key_names[: work.partition] if work.window.depends_on_data else work.key_names)
     typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
     inflows = []
     for each in inputs:
@@ -74,7 +64,7 @@ def lower_window(
         inflows.append(Inflow(each, columns, replace(inlet, busy=_busy(work), order=order), origin))
     answers = unnested_schema(_answers(work, node.gives), given.lists)
     stage = Work(node.number, make, answers, _window_promises(work), given)
-    if work.window != WHOLE or work.keys or given.lists:
+    if not work.window.whole or work.keys or given.lists:
         return staged(inflows, stage, host, marked)
     # No row may be left out before it is seen whether there is one.
     found = _one_row(staged(inflows, replace(stage, given=AS_THEY_ARE), host, marked), work, answers, host)
@@ -107,7 +97,7 @@ def lower_over(
         carried.append(pa.field(ARRIVAL, pa.int64()))
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     answers = unnested_schema(pa.schema([*carried, *results]), given.lists)
-    make = partial(over_operator(work), work)
+    make = partial(runner(work.calls[0].window).make, work)
     return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), given), host, marked)
 
 
@@ -157,28 +147,20 @@ def _tuples(
 
 def _operator(work: Grouped) -> tuple[Callable[[Blobs], Operator], Callable[[pa.Table], pa.Table] | None]:
     """What runs in the stage, and what can be done before the shuffle."""
-    if work.from_first:
-        return partial(FromFirst, work), None
-    match work.window:
-        case Rows():
-            return partial(RowWindows, work), None
-        case SlideByTuple():
-            return partial(SlideByTupleWindows, work), None
-        case Session():
-            return partial(SessionWindows, work), None
-    return partial(PanedAggregate, work), partial(partial_states, work)
+    runs = runner(work.window)
+    if not work.from_first:
+        return partial(runs.make, work), None if runs.partial is None else partial(runs.partial, work)
+    if runs.from_first is None:
+        raise NotImplementedError(f"{work.window.noun} cannot begin at the first tuple")
+    return partial(runs.from_first, work), None
 
 
 def _busy(work: Grouped) -> str | None:
     """What tells where tuples came to, for windows of which all buckets must know that."""
-    if not isinstance(work.window, Landmark):
+    paned = work.window.paned
+    if paned is None or not paned.endless:
         return None
     return TIME if work.from_first else PANE
-
-
-def _by_group(work: Grouped) -> bool:
-    """Whether a group can be computed without the others: its windows do not depend on what they hold."""
-    return not isinstance(work.window, Rows | SlideByTuple | Session)
 
 
 def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> tuple[Grouped, dict[str, exp.Expression]]:
@@ -190,7 +172,7 @@ def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> tuple[Gro
     plain = [c.name for c in windowed.calls if c.aggregate.name == count.name and c.condition is None]
     others = [c for c in windowed.calls if c.name not in plain]
     found = _calls(others, columns, host)
-    if not isinstance(windowed.window, Rows | SlideByTuple):  # those know the order of their tuples
+    if not windowed.window.depends_on_arrival:  # those that do know the order of their tuples
         found = [_told(call) if isinstance(call.aggregate, told) else call for call in found]
     calls = (Call(count([]), names=tuple(plain)), *found)
     work = Grouped(_typed(windowed.keys), calls, windowed.window, windowed.partition)
@@ -260,8 +242,6 @@ def _answers(work: Grouped, gives: frozenset[str] | None) -> pa.Schema:
 
 
 def _window_promises(work: Grouped) -> tuple[tuple[str, int], ...]:
-    """What a stage can promise of its answers: their ends, and their starts if all windows have one length."""
-    match work.window:
-        case Sliding(range=length) | Cumulate(size=length):
-            return ((END, 0), (START, length))
-    return ((END, 0),)
+    """What a stage can promise of its answers: their ends, and their starts if it is known how far back they lie."""
+    length = work.window.length
+    return ((END, 0),) if length is None else ((END, 0), (START, length))

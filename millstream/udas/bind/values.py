@@ -12,9 +12,9 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from millstream.catalog.intervals import interval
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import NotYet, TypeMismatch, suggest
+from millstream.intervals import interval
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written

@@ -25,7 +25,8 @@ from millstream.operators.over.over import OverAggregate
 from millstream.operators.tuples.tuple_log import TupleLog
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from millstream.windows.tuples import Tuple, ordered
 from tests.aggregates.test_laws import bindings, same
 from tests.drawing import drawn

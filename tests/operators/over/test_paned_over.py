@@ -25,7 +25,8 @@ from millstream.progress.punctuation import Punctuation
 from millstream.udas import sql_aggregate
 from millstream.udas.choose import sql_aggregate as chosen_form
 from millstream.udas.sql_aggregate import SqlAggregate
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from millstream.windows.tuples import Tuple, ordered
 from tests.aggregates.test_laws import same
 from tests.operators.by_hand import ALGEBRAIC, BASE, HIGHEST, TOP, TOTAL, WINDOW_TOTAL, Known, declared, user_streams

@@ -26,7 +26,8 @@ from millstream.operators.over.stepped_over import SteppedOver
 from millstream.progress.punctuation import Punctuation
 from millstream.udas.kernels import kernel as kernels
 from millstream.udas.sql_aggregate import SqlAggregate, Versions
-from millstream.windows.over import OverRange, OverRows
+from millstream.windows.over_range import OverRange
+from millstream.windows.over_rows import OverRows
 from millstream.windows.tuples import Tuple, ordered
 from tests.aggregates.test_laws import same
 from tests.operators.by_hand import ALGEBRAIC, BASE, MEAN, WINDOW, WINDOW_MEAN, Known, declared, user_streams

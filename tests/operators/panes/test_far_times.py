@@ -22,7 +22,7 @@ from millstream.progress.punctuation import Punctuation
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.landmark import Landmark
-from millstream.windows.over import OverRange
+from millstream.windows.over_range import OverRange
 from millstream.windows.panes import Paned
 from millstream.windows.reach import Band
 from millstream.windows.session import Session

@@ -41,7 +41,7 @@ def interval(text: str) -> timedelta:
     >>> interval("4000000 days")
     Traceback (most recent call last):
     ...
-    millstream.catalog.intervals.TooLong
+    millstream.intervals.TooLong
     """
     number, _, unit = text.strip().partition(" ")
     factor = UNITS.get(unit.strip().upper().removesuffix("S"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
+from typing import Self
 
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple
@@ -64,6 +65,22 @@ class Refined(Paned):
 
     def last_wid_of_pane(self, pane: int) -> int:  # noqa: D102
         return self.coarse.last_wid_of_pane(pane // self._parts)
+
+    def from_origin(self, origin: int) -> Self:  # noqa: D102
+        return replace(self, coarse=self.coarse.from_origin(origin))
+
+    @property
+    def text(self) -> str:
+        """That of the windows."""
+        return self.coarse.text
+
+    @property
+    def noun(self) -> str:  # noqa: D102
+        return self.coarse.noun
+
+    @property
+    def length(self) -> int | None:  # noqa: D102
+        return self.coarse.length
 
     @property
     def _parts(self) -> int:

@@ -1,0 +1,1 @@
+"""Written expressions to programs over Arrow."""
