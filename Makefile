@@ -15,11 +15,11 @@ help:  ## show this list
 setup: $(STAMP)  ## virtual environment, packages, Java
 	@$(JAVA) --check
 
-$(STAMP): pyproject.toml constraints.txt scripts/python scripts/java millstream/spark/process/LocalFiles.java
+$(STAMP): pyproject.toml benchmarks/pyproject.toml constraints.txt scripts/python scripts/java millstream/spark/process/LocalFiles.java
 	@$(JAVA) --install
 	@scripts/python -m venv $(VENV)
 	@echo "installing the packages into $(VENV) (about two minutes the first time)"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e './benchmarks[plots]'
 	@$(BIN)/python -m millstream.mill.make_java_files
 	@touch $(STAMP)
 
@@ -47,7 +47,7 @@ bench: setup  ## Millstream beside hand-written Spark, as a ratio
 	@$(BIN)/millstream bench passthrough --against spark
 
 bench-flink: setup  ## Flink in an environment of its own, for bench --against flink
-	@$(BIN)/python -m millstream.bench.flink_env
+	@$(BIN)/python -m millstream_bench.flink.environment
 
 shell: setup  ## the interactive shell
 	@$(BIN)/millstream shell

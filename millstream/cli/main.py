@@ -1,4 +1,4 @@
-"""The command line: one sub-command per file, found by name."""
+"""The command line: one sub-command per file; other packages may add more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.errors import MillstreamError
 def parser() -> argparse.ArgumentParser:
     """The arguments of the command and its sub-commands."""
     # Not before `main` can tell of a Ctrl-C: some take a while to load.
-    from millstream.cli import bench, demo, explain, generate, run, shell
+    from millstream.cli import explain, plugins, run, shell
 
     top = argparse.ArgumentParser(
         prog="millstream",
@@ -23,8 +23,9 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"millstream {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, shell, explain, demo, generate, bench):
+    for command in (run, shell, explain):
         command.add_arguments(commands)
+    plugins.add_commands(commands)
     return top
 
 

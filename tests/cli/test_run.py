@@ -106,7 +106,7 @@ print('pyspark' in sys.modules)"""
     assert done.stdout.splitlines()[-1] == "False"
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["shell"], ["explain"], ["bench"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["shell"], ["explain"]])
 def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])

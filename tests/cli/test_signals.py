@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from millstream.cli.main import main, parser
 from millstream.cli.signals import leaving_in_order, stop_signals
 
 
@@ -83,24 +82,6 @@ def test_what_nohup_ignores_stays_ignored() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, old)
-
-
-def test_benchmarks_leave_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = parser().parse_args(["bench", "debs"])
-    assert parsed.signals is leaving_in_order
-    monkeypatch.setattr("millstream.cli.main.parser", lambda: _Asked(parsed))
-    parsed.command = lambda _: os.kill(os.getpid(), signal.SIGTERM)
-    with pytest.raises(SystemExit) as left:
-        main([])
-    assert left.value.code == 128 + signal.SIGTERM
-
-
-class _Asked:
-    def __init__(self, parsed: object) -> None:
-        self._parsed = parsed
-
-    def parse_args(self, arguments: object) -> object:
-        return self._parsed
 
 
 HASTY = """

@@ -1,1 +1,1 @@
-"""Written expressions to programs over Arrow."""
+"""Conditions and values of a SELECT as expressions over Arrow columns: one file per family of functions."""

@@ -1,0 +1,1 @@
+"""Benchmarks and the demo of Millstream: workloads that several engines run, and the data for them."""

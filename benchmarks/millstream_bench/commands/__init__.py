@@ -1,0 +1,1 @@
+"""Sub-commands of `millstream`, one per file; those of `bench` are its workloads."""

@@ -1,0 +1,1 @@
+"""Generated rows: made once for each size and seed, then kept for the next run."""

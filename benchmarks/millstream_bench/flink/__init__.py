@@ -1,0 +1,1 @@
+"""Flink SQL: its environment, a session of it, and the jobs."""

@@ -1,0 +1,1 @@
+"""The NEXMark queries, run by several engines."""

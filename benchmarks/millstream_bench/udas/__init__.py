@@ -1,0 +1,1 @@
+"""User-defined aggregates that are measured, in their forms."""

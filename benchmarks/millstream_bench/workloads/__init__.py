@@ -1,0 +1,1 @@
+"""One file per workload: the same job, written for each engine."""
