@@ -298,6 +298,7 @@ DEFAULTS = {
     ("IF", "NOT", "EXISTS"): (),
     ("ON", "BAD", "FILE", "STOP"): (),
     ("IS", "NOT", "NULL"): ("NOT", "NULL"),
+    ("NOT", "IS", "NULL"): ("NOT", "NULL"),
 }
 """Words in a row that say what holds without them, and the words that say it too."""
 
