@@ -310,6 +310,8 @@ ALIKE = (
     frozenset(["+"]),  # before a number
     frozenset(["."]),  # oldest().x is oldest() where the aggregate has one parameter
     frozenset([":"]),  # STRUCT<n INT> is STRUCT<n: INT>
+    frozenset(["INTERVAL"]),  # SLACK INTERVAL 1 DAY is SLACK 1 DAY
+    frozenset(["ROW"]),  # 5 ROW PRECEDING is 5 PRECEDING
 )
 """Words that change nothing where they can be left out."""
 

@@ -68,6 +68,7 @@ def check_words(tree: exp.Expr, tokens: list[Token], again: list[Token]) -> None
     written = Counter(word for token in [*again, *_beyond_spark(tree)] for word in _words(token))
     _check_needed(tokens, written)
     _check_names(tokens)
+    _check_items(tokens)
     for place, token in enumerate(tokens):
         before = [t.text.upper() for t in tokens[max(place - 2, 0) : place]]
         if before[:1] and before[0] in TEXTS and token.token_type is TokenType.NUMBER:
@@ -104,6 +105,15 @@ def _check_names(tokens: list[Token]) -> None:
             raise NotUnderstood("a name is missing after AS", at, hint="write it, or leave AS out")
 
 
+def _check_items(tokens: list[Token]) -> None:
+    """Refuse a SELECT of nothing, which sqlglot takes."""
+    words = [token for token in tokens if token.token_type not in {TokenType.ALL, TokenType.DISTINCT}]
+    for token, after in zip(words, [*words[1:], None], strict=True):
+        if token.token_type is TokenType.SELECT and (after is None or after.token_type in _NO_NAMES):
+            at = (token.start, token.end + 1)
+            raise NotUnderstood("columns are missing after SELECT", at, hint="write them, or * for all of them")
+
+
 _NO_NAMES = {
     *(TokenType.COMMA, TokenType.R_PAREN, TokenType.L_BRACKET, TokenType.R_BRACKET, TokenType.ALIAS, TokenType.FROM),
     *(TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.UNION),
@@ -118,16 +128,22 @@ def _check_needed(tokens: list[Token], written: Counter[str]) -> None:
         if written[word] > given[word]:
             near = [token for token in tokens if token.text.upper() in places] or tokens
             at = (near[0].start, near[0].end + 1)
-            raise NotUnderstood(f"a {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
+            raise NotUnderstood(f"{'an' if word == 'AND' else 'a'} {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
 
 
-_NEEDED = {"SELECT": {"FROM", "TABLE", "VALUES"}, "THEN": {"CASE"}, "WHERE": {"FILTER"}}
+_NEEDED = {
+    "SELECT": {"FROM", "TABLE", "VALUES"},
+    "THEN": {"CASE"},
+    "WHERE": {"FILTER"},
+    "AND": {"BETWEEN"},
+}
 """Words that must be given, and those near which they are missing."""
 
 _EXAMPLES = {
     "SELECT": "SELECT * FROM s",
     "THEN": "CASE WHEN a > 1 THEN 'x' END",
     "WHERE": "count(*) FILTER (WHERE a > 1)",
+    "AND": "a BETWEEN 1 AND 10",
 }
 
 
