@@ -128,7 +128,8 @@ def _check_needed(tokens: list[Token], written: Counter[str]) -> None:
         if written[word] > given[word]:
             near = [token for token in tokens if token.text.upper() in places] or tokens
             at = (near[0].start, near[0].end + 1)
-            raise NotUnderstood(f"{'an' if word == 'AND' else 'a'} {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
+            article = "an" if word == "AND" else "a"
+            raise NotUnderstood(f"{article} {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
 
 
 _NEEDED = {
