@@ -14,8 +14,18 @@ import pytest
 from millstream.cli.signals import leaving_in_order, stop_signals
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """No signal is ignored, as those are under nohup; the handlers are put back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_request_to_end_leaves_as_an_error_does(number: signal.Signals) -> None:
+def test_a_request_to_end_leaves_as_an_error_does(handlers: None, number: signal.Signals) -> None:
     before = signal.getsignal(number)
     stopped = []
 
@@ -30,15 +40,6 @@ def test_a_request_to_end_leaves_as_an_error_does(number: signal.Signals) -> Non
     assert left.value.code == 128 + number
     assert stopped == ["engine"]
     assert signal.getsignal(number) == before
-
-
-@pytest.fixture
-def handlers() -> Iterator[None]:
-    """The handlers as they were."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def test_a_stop_is_asked_for_first_and_then_done_at_once(handlers: None) -> None:
