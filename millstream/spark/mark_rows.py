@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import exp
 
 from millstream.catalog.definitions import Stream
+from millstream.expressions.build.reading import columns_of
 from millstream.spark.expressions import spark_text
 from millstream.spark.names import quoted
 from millstream.spark.stage.marks import AT, LEFT_OUT, MARK
@@ -31,7 +32,7 @@ def marked(frame: DataFrame, stream: Stream) -> DataFrame:
 def _said_otherwise(stream: Stream, punctuated_by: exp.Expression) -> set[str]:
     """The columns of punctuation that name no group: those that tell what it is, and when."""
     times = [item.expression for item in stream.computed if item.name == stream.time]
-    read = {c.name.lower() for e in (punctuated_by, *times) for c in e.find_all(exp.Column)}
+    read = {name.lower() for name in columns_of(punctuated_by, *times)}
     return {*read, (stream.time or "").lower()}
 
 

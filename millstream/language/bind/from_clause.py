@@ -20,9 +20,10 @@ from millstream.catalog.definitions import (
     WindowJoined,
 )
 from millstream.errors import EslError, EslSyntaxError, Refused, UnknownName, suggest
+from millstream.expressions.build.reading import all_of, terms_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns
 from millstream.language.bind.expressions import bind_expression
-from millstream.language.bind.joins import Input, Join, Joiner, conjunction, conjuncts, not_in
+from millstream.language.bind.joins import Input, Join, Joiner, not_in
 from millstream.language.bind.progressing import progressing
 from millstream.language.bind.python_calls import python_aggregates
 from millstream.language.bind.scope import NOTHING, Scope
@@ -54,7 +55,7 @@ class From:
         if from_ is None:
             return NOTHING, query
         where = query.args.get("where")
-        conditions = conjuncts(where.this) if where else []
+        conditions = terms_of(where.this if where else None)
         semis = [s for s in map(self._semi, conditions) if s is not None]
         joins = query.args.get("joins") or []
         if not joins and not semis:
@@ -71,7 +72,7 @@ class From:
         scope = replace(scope, clause=window)
         rest = query.copy()
         rest.set("joins", None)
-        condition = conjunction(left_over)
+        condition = all_of(left_over)
         rest.set("where", None if condition is None else exp.Where(this=condition))
         return scope, rest
 

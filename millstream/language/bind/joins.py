@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from sqlglot import exp
 
@@ -13,6 +12,7 @@ from millstream.catalog.definitions import Equality, Item, Select, TableJoined, 
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.expressions.build.predicates import unsupported
+from millstream.expressions.build.reading import all_of, columns_of, terms_of
 from millstream.language.bind.expressions import bind_predicate
 from millstream.language.bind.scope import Member, Scope
 from millstream.language.bind.window_time import window_time
@@ -95,7 +95,7 @@ class Joiner:
         side = sides[0]
         for join, right in zip(joins, sides[1:], strict=True):
             here = side.columns | right.columns
-            ready = [b for _, b in bound if _columns(b) <= here] if join.kind is JoinKind.INNER else []
+            ready = [b for _, b in bound if columns_of(b) <= here] if join.kind is JoinKind.INNER else []
             bound = [(c, b) for c, b in bound if b not in ready]
             side = self._joined(side, right, join, ready)
         left_over += [c for c, _ in bound]
@@ -165,7 +165,7 @@ class Joiner:
         scope = self._scope([left, right if join.kind.paired else _unnamed(right)])
         merged = self._using(left, right, join)
         written = [bind_predicate(c, scope, self.text, "ON") for c in join.conditions]
-        conditions = [part for c in (*merged, *written, *ready) for part in conjuncts(c)]
+        conditions = [part for c in (*merged, *written, *ready) for part in terms_of(c)]
         plain = right.select.bounded and not left.select.bounded
         windows = [w for w in (*left.windows, *right.windows) if w is not None]
         if left.select.bounded != right.select.bounded or (left.select.bounded and not windows):
@@ -212,11 +212,11 @@ class Joiner:
         if window := next((w for w in table.windows if w is not None), None):
             message, hint = f"{table.names} is a table and has no window", "leave the window out"
             raise EslSyntaxError(message, self.text, window.span, clause="FROM", hint=hint)
-        joined = TableJoined(stream.select, table.select, kind, conjunction(conditions))
+        joined = TableJoined(stream.select, table.select, kind, all_of(conditions))
         if not kind.paired and not stream.select.bounded:
-            theirs = [c for c in conditions if _columns(c) <= table.columns]
+            theirs = [c for c in conditions if columns_of(c) <= table.columns]
             rest = [c for c in conditions if c not in theirs]
-            joined = TableJoined(stream.select, _filtered(table.select, theirs), kind, conjunction(rest))
+            joined = TableJoined(stream.select, _filtered(table.select, theirs), kind, all_of(rest))
             equalities = [self._equality(c, stream, table) for c in rest]
             if None in equalities or not equalities:
                 raise NotYet(
@@ -266,7 +266,7 @@ class Joiner:
         ours: list[exp.Expression] = []
         theirs: list[exp.Expression] = []
         for condition in rest:
-            read = _columns(condition)
+            read = columns_of(condition)
             if read <= left.columns and kind in {JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI}:
                 ours.append(condition)
             elif read <= right.columns and kind not in {JoinKind.RIGHT, JoinKind.FULL}:
@@ -279,7 +279,7 @@ class Joiner:
         inner = kind is JoinKind.INNER
         if not inner:
             self._check_residual(residual, kind, right.span)
-        joined = WindowJoined(*sides, kind, reach, times, tuple(equalities), None if inner else conjunction(residual))
+        joined = WindowJoined(*sides, kind, reach, times, tuple(equalities), None if inner else all_of(residual))
         kept = {
             JoinKind.INNER: (*left.times, *right.times),
             JoinKind.RIGHT: right.times,
@@ -342,11 +342,11 @@ class Joiner:
         if not isinstance(condition, exp.EQ):
             return None
         one, other = condition.this, condition.expression
-        if _columns(one) <= right.columns and _columns(other) <= left.columns:
+        if columns_of(one) <= right.columns and columns_of(other) <= left.columns:
             one, other = other, one
-        elif not (_columns(one) <= left.columns and _columns(other) <= right.columns):
+        elif not (columns_of(one) <= left.columns and columns_of(other) <= right.columns):
             return None
-        if not _columns(one) or not _columns(other):
+        if not columns_of(one) or not columns_of(other):
             return None
         types = {**_types(left), **_types(right)}
         type_ = wider(infer(one, types), infer(other, types), texts=False)
@@ -365,23 +365,8 @@ def _unnamed(side: _Side) -> _Side:
     return replace(side, members=members)
 
 
-def conjuncts(node: exp.Expression) -> list[exp.Expression]:
-    """The conditions that must all hold."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return [node]
-
-
-def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression | None:
-    """One condition that holds if all do; None if there are none."""
-    parts = [exp.Paren(this=c.copy()) if isinstance(c, exp.Or) else c.copy() for c in conditions]
-    return reduce(lambda a, b: exp.And(this=a, expression=b), parts) if parts else None
-
-
 def _filtered(select: Select, conditions: Sequence[exp.Expression]) -> Select:
-    condition = conjunction(conditions)
+    condition = all_of(conditions)
     if condition is None:
         return select
     items = tuple(Item(c.name, _column(c.name), c.type) for c in select.schema)
@@ -402,10 +387,6 @@ def _later(name: str, micros: int) -> exp.Expression:
     length = exp.Interval(this=exp.Literal.string(str(abs(micros) / 1_000_000)), unit=exp.var("SECOND"))
     kind = exp.Add if micros >= 0 else exp.Sub
     return kind(this=_column(name), expression=length)
-
-
-def _columns(node: exp.Expression) -> frozenset[str]:
-    return frozenset(c.name for c in node.find_all(exp.Column))
 
 
 def _types(side: _Side) -> dict[str, SqlType]:

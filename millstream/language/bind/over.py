@@ -12,6 +12,7 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Framed, FramedCall, Item, Select
 from millstream.catalog.schema import Schema, type_name
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
+from millstream.expressions.build.reading import columns_of
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
 from millstream.language.bind.calls import WrittenCall, bind_call, same_call, written_call
 from millstream.language.bind.expressions import bind_expression, bind_predicate
@@ -235,7 +236,7 @@ def _named(node: exp.Expression, frames: _Frames, text: str) -> list[exp.Express
 
 def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[Framed, ...]:
     """One step per partition; each passes on what later steps and the result need."""
-    needed = _columns(results)
+    needed = set(columns_of(*results))
     # Rows of several columns are taken apart at the end: until then they are one column.
     needed |= {c.call.name for g in groups for c in g.calls if {k.name for k in c.call.columns} & needed}
     framed: list[Framed] = []
@@ -245,13 +246,9 @@ def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: 
         carried = tuple(name for name in (*scope.schema.names, *earlier) if name in needed)
         framed.append(Framed(group.keys, tuple(group.calls), group.time, carried))
         read = [e for c in group.calls for e in (*c.call.arguments, c.call.condition) if e is not None]
-        needed = (needed - own) | _columns([*(k.expression for k in group.keys), *read])
+        needed = (needed - own) | columns_of(*(k.expression for k in group.keys), *read)
         needed |= {group.time} if group.time else set()
     return tuple(reversed(framed))
-
-
-def _columns(expressions: Iterable[exp.Expression]) -> set[str]:
-    return {column.name for e in expressions for column in e.find_all(exp.Column)}
 
 
 def _check_alone(frames: _Frames, text: str) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
+from millstream.expressions.build.reading import over_columns
 from millstream.plan.algebra import Node, Project, rewrite
-from millstream.plan.renamed import renamed
 
 
 def merge_projects(plan: Node, catalog: Catalog) -> Node:
@@ -21,7 +21,7 @@ def merge_projects(plan: Node, catalog: Catalog) -> Node:
         if not all(isinstance(i.expression, exp.Column) for i in below.items):
             return node
         meanings = {i.name.lower(): i.expression for i in below.items}
-        items = (replace(item, expression=renamed(item.expression, meanings)) for item in node.items)
+        items = (replace(item, expression=over_columns(item.expression, meanings)) for item in node.items)
         return Project(below.below, tuple(items))
 
     return rewrite(plan, merge)

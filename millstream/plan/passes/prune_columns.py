@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
+from millstream.expressions.build.reading import columns_of
 from millstream.language.types import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
 from millstream.plan.several import TableJoin, Union, WindowJoin
@@ -30,24 +30,24 @@ def _pruned(node: Node, read: Names | None) -> Node:
                 tuple(i for i in node.items if read is None or i.name in read or functions.makes_rows(i.expression))
                 or node.items[:1]
             )
-            return Project(_pruned(node.below, _columns(i.expression for i in kept)), kept)
+            return Project(_pruned(node.below, columns_of(*(i.expression for i in kept))), kept)
         case Split(outputs=outputs):
             items = [item.expression for output in outputs for item in output.items]
-            conditions = [output.where for output in outputs if output.where is not None]
-            return node.over([_pruned(node.below, _columns([*items, *conditions]))])
+            conditions = [output.where for output in outputs]
+            return node.over([_pruned(node.below, columns_of(*items, *conditions))])
         case Filter():
             return node.over([_pruned(node.below, _more(read, node.predicate))])
         case Derived():
             return node.over([_pruned(node.below, read)])
         case WindowAggregate(windowed=work):
             parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.arguments)]
-            parts += [c.condition for c in work.calls if c.condition is not None]
-            below = _pruned(node.below, _columns(parts) | _names(work.time))
+            conditions = [c.condition for c in work.calls]
+            below = _pruned(node.below, columns_of(*parts, *conditions) | _names(work.time))
             return replace(node, below=below, gives=read)
         case OverAggregate(framed=work):
             parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.call.arguments)]
-            parts += [c.call.condition for c in work.calls if c.call.condition is not None]
-            return node.over([_pruned(node.below, _columns(parts) | _names(work.time, *work.carried))])
+            conditions = [c.call.condition for c in work.calls]
+            return node.over([_pruned(node.below, columns_of(*parts, *conditions) | _names(work.time, *work.carried))])
         case WindowJoin():
             return _joined(node, read)
         case TableJoin():
@@ -59,13 +59,13 @@ def _pruned(node: Node, read: Names | None) -> Node:
 
 
 def _joined(node: WindowJoin, read: Names | None) -> Node:
-    checked = _columns([node.residual]) if node.residual is not None else frozenset[str]()
+    checked = columns_of(node.residual)
     left, right = (tuple(c for c in columns if read is None or c in read or c in checked) for columns in node.columns)
     if not left and not right:
         left = node.times[:1]  # a pair without columns is still a pair
     needs = (
-        _columns(e.left for e in node.equalities) | _names(node.times[0], *left),
-        _columns(e.right for e in node.equalities) | _names(node.times[1], *right),
+        columns_of(*(e.left for e in node.equalities)) | _names(node.times[0], *left),
+        columns_of(*(e.right for e in node.equalities)) | _names(node.times[1], *right),
     )
     sides = [_pruned(below, need) for below, need in zip(node.inputs, needs, strict=True)]
     return replace(node, left=sides[0], right=sides[1], columns=(left, right))
@@ -73,11 +73,7 @@ def _joined(node: WindowJoin, read: Names | None) -> Node:
 
 def _more(read: Names | None, condition: exp.Expression | None) -> Names | None:
     """Also the columns of a condition."""
-    return read if read is None or condition is None else read | _columns([condition])
-
-
-def _columns(expressions: Iterable[exp.Expression]) -> Names:
-    return frozenset(column.name for e in expressions for column in e.find_all(exp.Column))
+    return None if read is None else read | columns_of(condition)
 
 
 def _names(*names: str | None) -> Names:

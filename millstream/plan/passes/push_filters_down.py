@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
 
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
 from millstream.expressions.build.predicates import unsupported
+from millstream.expressions.build.reading import all_of, columns_of, over_columns, terms_of
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
-from millstream.plan.renamed import renamed
 from millstream.plan.several import TableJoin, WindowJoin
 from millstream.windows.join_kind import JoinKind
 
@@ -51,14 +49,14 @@ def _all_pushed(
     If there are names, only terms move that read no other columns.
     """
     staying = []
-    for term in _terms(condition):
+    for term in terms_of(condition):
         known = names is None or _read(term) <= names
         pushed = _pushed(node, term) if known and not unsupported(term) else None
         if pushed is None:
             staying.append(term)
         else:
             node = pushed
-    return node, _all(staying) if staying else None
+    return node, all_of(staying)
 
 
 def _pushed(node: Node, term: exp.Expression) -> Node | None:
@@ -66,12 +64,12 @@ def _pushed(node: Node, term: exp.Expression) -> Node | None:
     match node:
         case Filter(below=below, predicate=predicate):
             if _answers(below):
-                return Filter(below, _all([predicate, term]))
+                return Filter(below, all_of([predicate, term]) or term)
         case Project(below=below, items=items):
             meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, exp.Column)}
             if not _read(term) <= meanings.keys():
                 return None
-            term = renamed(term, meanings)
+            term = over_columns(term, meanings)
         case TableJoin(left=below, right=right, kind=kind):
             names = _given(below)
             if kind not in _PASSABLE or names is None or not _read(term) <= names:
@@ -101,17 +99,5 @@ def _given(node: Node) -> frozenset[str] | None:
     return None
 
 
-def _terms(condition: exp.Expression) -> list[exp.Expression]:
-    """The conditions that must all hold."""
-    inner = condition.unnest()
-    if isinstance(inner, exp.And):
-        return [term for part in inner.flatten() for term in _terms(cast("exp.Expression", part))]
-    return [condition]
-
-
-def _all(terms: Iterable[exp.Expression]) -> exp.Expression:
-    return cast("exp.Expression", exp.and_(*terms))
-
-
 def _read(term: exp.Expression) -> frozenset[str]:
-    return frozenset(column.name.lower() for column in term.find_all(exp.Column))
+    return frozenset(name.lower() for name in columns_of(term))

@@ -38,6 +38,7 @@ from millstream.connectors.files.listed import FILES_SCHEMA, following, source_p
 from millstream.connectors.paths import is_local, is_parted, local_files
 from millstream.expressions.arrow.steps import Predicate
 from millstream.expressions.build.predicates import predicate, value
+from millstream.expressions.build.reading import all_of, columns_of, terms_of
 from millstream.language.types.functions import makes_rows
 from millstream.operators.grouped import TIME
 from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
@@ -219,7 +220,7 @@ class _Way:
     def _joined(self, node: TableJoin, wanted: frozenset[str]) -> _Known:
         if node.condition is None or node.kind not in _KINDS or not _small(node.right, self.host):
             raise _Indirect
-        terms = list(node.condition.flatten()) if isinstance(node.condition, exp.And) else [node.condition]
+        terms = terms_of(node.condition)
         read = wanted | _read(terms)
         ours = self.to(node.left, read)
         frame = lower(node.right, self.host)
@@ -232,7 +233,7 @@ class _Way:
         rest = [term for term in terms if equal[id(term)] is None]
         if not keys:
             raise _Indirect
-        residual = both.condition(cast("exp.Expression", exp.and_(*rest))) if rest else None
+        residual = both.condition(left) if (left := all_of(rest)) is not None else None
         self.steps.append(Lookup(len(self.tables), node.kind, keys, residual))
         self.tables.append(frame)
         self.table_schemas.append(schema)
@@ -278,4 +279,4 @@ def _small(node: Node, host: Host) -> bool:
 
 
 def _read(expressions: Iterable[exp.Expr]) -> frozenset[str]:
-    return frozenset(column.name.lower() for e in expressions for column in e.find_all(exp.Column))
+    return frozenset(name.lower() for name in columns_of(*expressions))

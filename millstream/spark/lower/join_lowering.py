@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.expressions.build.predicates import predicate
+from millstream.expressions.build.reading import columns_of
 from millstream.operators.join.joining import Joining, key_name
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
 from millstream.plan.several import JOINT, TableJoin, WindowJoin
@@ -65,7 +66,7 @@ def lower_join(
         inflows += flows
     residual = None
     if node.residual is not None:
-        read = {column.name for column in node.residual.find_all(exp.Column)}
+        read = columns_of(node.residual)
         types = {field.name: to_sql(field.type) for schema in schemas for field in schema if field.name in read}
         residual = predicate(node.residual, types)
     promised = (*node.times, JOINT)

@@ -18,6 +18,7 @@ from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import TimeStamp
 from millstream.expressions.arrow.steps import Predicate
 from millstream.expressions.build.predicates import predicate
+from millstream.expressions.build.reading import columns_of
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
@@ -143,7 +144,7 @@ def _checked(work: Work) -> tuple[Predicate | None, exp.Expression | None]:
     where = work.given.where
     if where is None:
         return None, None
-    read = {column.name for column in where.find_all(exp.Column)}
+    read = columns_of(where)
     try:
         return predicate(where, {f.name: to_sql(f.type) for f in work.answers if f.name in read}), None
     except ValueError:
