@@ -17,6 +17,11 @@ class RunError(MillstreamError):
 class SettingError(MillstreamError):
     """A setting, an option or an argument that cannot be used."""
 
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}: {hint}" if hint else message)
+        self.message = message
+        self.hint = hint
+
 
 _SEE_PAGE = "docs/language.md shows what can stand here"
 

@@ -1,4 +1,4 @@
-"""The OPTIONS that each kind of source and sink takes, with what each is for."""
+"""OPTIONS: what an option is, and how its text is read."""
 
 from __future__ import annotations
 
@@ -69,54 +69,6 @@ def one_of(*choices: str) -> Callable[[str], str]:
         return text.lower()
 
     return read
-
-
-_CSV_TEXT = {
-    "header": Option(boolean, True, "the first line of a file names the columns"),
-    "delimiter": Option(character, ",", "what stands between two fields"),
-    "null": Option(str, "", "the text of a field that means NULL"),
-}
-_BATCH = {
-    "max_files_per_batch": Option(count, None, "how many new files one micro-batch takes at the most"),
-    "max_bytes_per_batch": Option(count, 512 * 1024 * 1024, "how many bytes one micro-batch takes at the most"),
-}
-_FILES = {
-    "mode": Option(one_of("append", "overwrite"), "append", "whether a new query keeps what the sink holds"),
-    "partition_by": Option(column_names, (), "the columns whose values name the folders that rows lie in"),
-}
-
-SOURCE_OPTIONS: Mapping[str, Mapping[str, Option]] = {
-    "csv": {
-        **_CSV_TEXT,
-        "multiline": Option(boolean, False, "quoted fields may hold line ends (a file is then read in one piece)"),
-        **_BATCH,
-    },
-    "json": _BATCH,
-    "parquet": _BATCH,
-    "postgres": {
-        "password_env": Option(str, None, "the variable of the environment that holds the password"),
-        "connect_timeout": Option(count, 10, "how many seconds the server has to accept a connection"),
-        "read_timeout": Option(count, 30, "how many seconds the server has to send the next rows"),
-    },
-    "rate": {},
-    "tcp": {
-        "format": Option(one_of("json", "csv"), "json", "how a line is written"),
-        "host": Option(str, "127.0.0.1", "the address to listen on; other machines reach only what is opened here"),
-        "connections": Option(count, 500, "how many producers may be connected: a newcomer replaces the most silent"),
-        "connections_per_address": Option(count, None, "how many of one address: a fifth of all, of this machine all"),
-        "timeout": Option(count, 600, "after how many seconds without a line a connection is ended"),
-        **{k: v for k, v in _CSV_TEXT.items() if k != "header"},
-    },
-}
-
-SINK_OPTIONS: Mapping[str, Mapping[str, Option]] = {
-    "csv": {**_CSV_TEXT, **_FILES},
-    "json": _FILES,
-    "parquet": _FILES,
-    "console": {},
-    "memory": {},
-    "noop": {},
-}
 
 
 def read_options(given: Options, known: Mapping[str, Option], place: str) -> dict[str, object]:

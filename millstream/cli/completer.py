@@ -10,12 +10,12 @@ from typing import NamedTuple
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-from millstream.catalog.address import FILE_KINDS, SINK_KINDS, SOURCE_KINDS
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Query, Relation, Sink, Stream, Table
-from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
 from millstream.cli.lexer import KEYWORDS, STATEMENT_WORDS, TYPES
+from millstream.connectors.contract import Role
+from millstream.connectors.registry import CONNECTORS, kinds
 from millstream.language.parser import CREATED, DROPPED, SHOWN
 from millstream.language.types import functions
 
@@ -162,14 +162,14 @@ class EslCompleter(Completer):
 
     def _address(self, pieces: list[re.Match[str]], typed: str, event: CompleteEvent) -> Iterator[Completion]:
         """Inside the quotes of SOURCE or TO: the kinds, and the files of this machine."""
-        role = pieces[-2][0].upper() if len(pieces) > 1 else ""
-        kinds = {"SOURCE": SOURCE_KINDS, "TO": SINK_KINDS}.get(role, ())
+        role = _role([p[0].upper() for p in pieces[:-1]])
+        offered = kinds(role) if role else ()
         kind, colon, path = typed.partition(":")
         if not colon:
-            for name in kinds:
+            for name in offered:
                 if name.startswith(kind.lower()):
                     yield Completion(f"{name}:", -len(kind))
-        elif kinds and kind.lower() in FILE_KINDS:
+        elif kind.lower() in offered and CONNECTORS[kind.lower()].files:
             yield from self._paths.get_completions(Document(path), event)
 
     def _command(self, before: str, event: CompleteEvent) -> Iterator[Completion]:
@@ -239,10 +239,26 @@ def _open_options(done: list[re.Match[str]]) -> list[tuple[str, str]] | None:
     start = len(words) - 1 - words[::-1].index("OPTIONS")
     if ")" in words[start:]:
         return None
-    for role, known in (("SOURCE", SOURCE_OPTIONS), ("TO", SINK_OPTIONS)):
-        if role in words[:start] and words.index(role) + 1 < start:
-            kind = done[words.index(role) + 1][0].strip("'").partition(":")[0].lower()
-            return [(name, option.what) for name, option in known.get(kind, {}).items()]
+    for clause in ("SOURCE", "TO"):
+        if clause in words[:start] and words.index(clause) + 1 < start:
+            at = words.index(clause) + 1
+            kind, role = done[at][0].strip("'").partition(":")[0].lower(), _role(words[:at])
+            spec = CONNECTORS.get(kind)
+            return [(n, o.what) for n, o in spec.options(role).items()] if spec is not None and role else []
+    return None
+
+
+def _role(words: list[str]) -> Role | None:
+    """What the address that comes next is for.
+
+    >>> _role(["CREATE", "TABLE", "T", "(", "A", "INT", ")", "SOURCE"])
+    <Role.TABLE: 'table'>
+    """
+    match words[-1:]:
+        case ["TO"]:
+            return Role.SINK
+        case ["SOURCE"]:
+            return Role.TABLE if "TABLE" in words[:2] else Role.STREAM
     return None
 
 

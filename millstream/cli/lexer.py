@@ -17,6 +17,7 @@ from pygments.token import (  # type: ignore[import-untyped]
     Whitespace,
 )
 
+from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 from millstream.language.types import functions
 
 STATEMENT_WORDS = (
@@ -31,8 +32,8 @@ STREAM_WORDS = (
 """The words of the definitions of streams, tables and sinks."""
 
 WINDOW_WORDS = (
-    "ACTIVE", "CUMULATE", "DESCRIPTOR", "EMIT", "EVERY", "EXPIRATION", "HOP", "ORIGIN", "OVER", "PA", "PARTITION",
-    "PRECEDING", "RANGE", "RATTR", "ROWS", "SATTR", "SESSION", "SLIDE", "TUMBLE", "UNBOUNDED", "WA", "WALL",
+    "ACTIVE", "DESCRIPTOR", "EMIT", "EVERY", "EXPIRATION", "ORIGIN", "OVER", "PA", "PARTITION", "PRECEDING", "RANGE",
+    "RATTR", "ROWS", "SATTR", "SLIDE", "UNBOUNDED", "WA", "WALL", *WINDOW_FUNCTIONS,
 )  # fmt: skip
 """The words of windows and of emission."""
 

@@ -1,59 +1,44 @@
-"""Sources: one file per kind; each opens a stream or a table as a frame of arrivals."""
+"""Sources: a stream or a table is opened by the kind of its address, as a frame of arrivals or of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
 
 from pyspark.sql import DataFrame
 
+from millstream.catalog.address import Address
 from millstream.catalog.definitions import Stream, Table
-from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.connectors.arrivals import Arrivals
-from millstream.connectors.files import csv, json, parquet
-from millstream.connectors.postgres import source as postgres
-from millstream.connectors.rate import source as rate
-from millstream.connectors.tcp import source as tcp
+from millstream.connectors.registry import options_of
 from millstream.errors import RunError
 from millstream.spark.host import Host
-
-_STREAMS: Mapping[str, Callable[[Host, Stream, dict[str, object]], Arrivals]] = {
-    "csv": csv.stream,
-    "json": json.stream,
-    "parquet": parquet.stream,
-    "rate": rate.stream,
-    "tcp": tcp.stream,
-}
-
-_REJECTED = {**_STREAMS, "csv": csv.rejected, "json": json.rejected}
-
-_TABLES: Mapping[str, Callable[[Host, Table, dict[str, object]], DataFrame]] = {
-    "csv": csv.table,
-    "json": json.table,
-    "parquet": parquet.table,
-    "postgres": postgres.table,
-}
 
 
 def open_stream(host: Host, stream: Stream) -> Arrivals:
     """The arrivals of a stream."""
-    return _open(_STREAMS, host, stream)
+    arrivals: Arrivals = _module(_source(stream)).stream(host, stream, options_of(stream))
+    return arrivals
 
 
 def open_rejected(host: Host, stream: Stream) -> Arrivals:
     """The arrivals of a stream, of which the rows that do not parse are wanted."""
-    return _open(_REJECTED, host, stream)
-
-
-def _open(
-    ways: Mapping[str, Callable[[Host, Stream, dict[str, object]], Arrivals]], host: Host, stream: Stream
-) -> Arrivals:
-    if stream.source is None:
-        raise RunError(f"stream {stream.name} has no source")
-    kind = stream.source.kind
-    return ways[kind](host, stream, read_options(stream.options, SOURCE_OPTIONS[kind], kind))
+    module = _module(_source(stream))
+    arrivals: Arrivals = getattr(module, "rejected", module.stream)(host, stream, options_of(stream))
+    return arrivals
 
 
 def open_table(host: Host, table: Table) -> DataFrame:
     """The rows of a table, as they are now."""
-    kind = table.source.kind
-    return _TABLES[kind](host, table, read_options(table.options, SOURCE_OPTIONS[kind], kind))
+    frame: DataFrame = _module(table.source).table(host, table, options_of(table))
+    return frame
+
+
+def _source(stream: Stream) -> Address:
+    if stream.source is None:
+        raise RunError(f"stream {stream.name} has no source")
+    return stream.source
+
+
+def _module(address: Address) -> ModuleType:
+    return import_module(f"millstream.connectors.{address.kind}.source")

@@ -20,13 +20,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from millstream.catalog.address import FILE_KINDS, Address
+from millstream.catalog.address import Address
 from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table, UserAggregate
-from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.catalog.settings import Settings
 from millstream.connectors.paths import absolute
+from millstream.connectors.registry import connector, options_of
 from millstream.connectors.sinks import QueryPlace
 from millstream.connectors.tcp.limits import limits_of
 from millstream.connectors.tcp.listener import TcpListener
@@ -458,7 +458,7 @@ class Mill:
         """Open the port of a pushed stream. A run over what is there does not listen: it reads the log."""
         if stream.source is None or stream.source.kind != "tcp" or self.once:
             return ""
-        options = read_options(stream.options, SOURCE_OPTIONS["tcp"], "tcp")
+        options = options_of(stream)
         place = str(options["host"]), int(stream.source.rest), self.home.log_of(stream.name)
         listener = TcpListener(*place, limits=limits_of(options), on_failure=partial(self._lose, stream))
         listener.start()
@@ -493,11 +493,11 @@ def _carried_out(bound: Bound) -> Select | None:
 def _anchored(definition: Definition, base: Path) -> Definition:
     """The definition with a relative address made absolute."""
     match definition:
-        case Stream(source=Address() as source) if source.kind in FILE_KINDS:
+        case Stream(source=Address() as source) if connector(source).files:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Table(source=source) if source.kind in FILE_KINDS:
+        case Table(source=source) if connector(source).files:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Sink(address=address) if address.kind in FILE_KINDS:
+        case Sink(address=address) if connector(address).files:
             return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
     return definition
 

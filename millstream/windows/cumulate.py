@@ -32,9 +32,7 @@ class Cumulate(Paned):
     def __post_init__(self) -> None:
         require_positive(step=self.step, size=self.size)
         if self.size % self.step:
-            raise SettingError(
-                f"the size of a cumulating window, {self.size}, must be a multiple of its step, {self.step}"
-            )
+            raise SettingError("the step does not divide the size", "the size must be a multiple of the step")
 
     def wids_at(self, time: int) -> Ids:
         """From the step that the tuple is in to the last one of its size."""

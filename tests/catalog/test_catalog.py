@@ -9,7 +9,6 @@ import pytest
 
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import DerivedStream, Sink, Stream
-from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, read_options
 from millstream.catalog.settings import Settings
 from millstream.errors import SettingError
 from millstream.intervals import UNITS, interval, spoken
@@ -41,12 +40,6 @@ def test_an_internal_time_stamp_does_not_arrive() -> None:
     closed = catalog().relation("closed_auction")
     assert isinstance(closed, Stream)
     assert closed.arriving.names == ("item_id", "buyer_id", "price")
-
-
-@pytest.mark.parametrize(("kind", "known"), [*SOURCE_OPTIONS.items(), *SINK_OPTIONS.items()])
-def test_every_option_has_a_default_and_a_purpose(kind: str, known: dict[str, object]) -> None:
-    assert read_options({}, SOURCE_OPTIONS.get(kind, {}), kind) is not None
-    assert all(option.what for option in known.values())  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("unit", UNITS)

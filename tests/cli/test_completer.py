@@ -8,9 +8,10 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from millstream.catalog.address import SINK_KINDS, SOURCE_KINDS
 from millstream.catalog.catalog import Catalog
 from millstream.cli.completer import EslCompleter
+from millstream.connectors.contract import Role
+from millstream.connectors.registry import kinds
 from millstream.language.binder import bind
 from millstream.language.parser import SHOWN, statements
 from millstream.language.trial.pretend import pretend
@@ -105,9 +106,10 @@ def test_a_menu_of_everything_only_when_asked(completer: EslCompleter) -> None:
 
 
 def test_addresses(completer: EslCompleter) -> None:
-    assert offered(completer, "CREATE STREAM s (a INT) SOURCE '") == [f"{k}:" for k in SOURCE_KINDS]
+    assert offered(completer, "CREATE STREAM s (a INT) SOURCE '") == [f"{k}:" for k in kinds(Role.STREAM)]
+    assert offered(completer, "CREATE TABLE t (a INT) SOURCE 'p") == ["parquet:", "postgres:"]
     assert offered(completer, "CREATE STREAM s (a INT) SOURCE 'c") == ["csv:"]
-    assert offered(completer, "CREATE SINK s TO '") == [f"{k}:" for k in SINK_KINDS]
+    assert offered(completer, "CREATE SINK s TO '") == [f"{k}:" for k in kinds(Role.SINK)]
     assert offered(completer, "CREATE STREAM s (a INT) SOURCE 'csv:da") == ["ta"]
     assert offered(completer, "CREATE STREAM s (a INT) SOURCE 'csv:data/b") == ["ids.csv"]
 
@@ -115,6 +117,8 @@ def test_addresses(completer: EslCompleter) -> None:
 def test_options_of_the_kind_of_source(completer: EslCompleter) -> None:
     assert "header" in offered(completer, "CREATE STREAM s (a INT) SOURCE 'csv:x' OPTIONS (")
     assert offered(completer, "CREATE STREAM s (a INT) SOURCE 'tcp:1' OPTIONS (host = 'h', f") == ["format"]
+    assert "partition_by" in offered(completer, "CREATE SINK s TO 'csv:x' OPTIONS (")
+    assert offered(completer, "CREATE SINK s TO 'tcp:1' OPTIONS (") == []
 
 
 @pytest.mark.parametrize("text", ["SELECT 'pri", "SELECT -- pri", "SELECT /* pri", "SELECT 12", "SELECT 'a' || 'se"])

@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS
 from millstream.catalog.settings import SETTINGS
+from millstream.connectors.registry import CONNECTORS
 from millstream.errors import NotYet, Refused
 from millstream.language.binder import bind
 from millstream.language.parser import statements
@@ -124,9 +124,8 @@ def test_make_targets_exist(name: str) -> None:
 
 def test_the_reference_names_every_option_setting_and_forbidden_function() -> None:
     known = {*SETTINGS, *FORBIDDEN}
-    for kinds in (SOURCE_OPTIONS, SINK_OPTIONS):
-        for kind, options in kinds.items():
-            known |= {f"{kind}:", *options}
+    for kind, spec in CONNECTORS.items():
+        known |= {f"{kind}:", *spec.source_options, *spec.sink_options}
     named = set(re.findall(r"`(\w+:?)[^`\n]*`", FENCE.sub("", page("docs/language.md"))))
     assert known <= named
 

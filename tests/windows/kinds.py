@@ -18,6 +18,7 @@ from millstream.windows import (
     Landmark,
     OverRange,
     OverRows,
+    Paned,
     Rows,
     Session,
     SlideByTuple,
@@ -45,6 +46,12 @@ DRAWN: dict[type[Window[Any]], st.SearchStrategy[Window[Any]]] = {
     | st.builds(lambda reach: OverRange(reach, active=True), st.integers(0, 8)),
     OverRows: st.builds(OverRows, PRECEDING, st.integers(1, 4), ORDERS),
 }
+
+
+MOVING_OVER_PANES = {
+    kind: windows for kind, windows in DRAWN.items() if issubclass(kind, Paned) and kind not in {Landmark, Whole}
+}
+"""The kinds whose panes leave their windows again."""
 
 
 def discovered() -> set[type[Window[Any]]]:

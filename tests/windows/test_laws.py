@@ -27,15 +27,16 @@ from millstream.windows import (
 )
 from millstream.windows.tuples import Ints
 from tests.drawing import drawn
-from tests.windows.kinds import DRAWN, ORIGINS, SIZES, streams
+from tests.windows.kinds import DRAWN, MOVING_OVER_PANES, ORIGINS, SIZES, streams
 
 SLIDING, CUMULATE, LANDMARK = DRAWN[Sliding], DRAWN[Cumulate], DRAWN[Landmark]
 SESSION, ROWS, SLIDE_BY_TUPLE = DRAWN[Session], DRAWN[Rows], DRAWN[SlideByTuple]
 
-PANED = {"sliding": SLIDING, "cumulate": CUMULATE}
 some = drawn(35)
 every_kind = pytest.mark.parametrize("windows", DRAWN.values(), ids=[kind.__name__ for kind in DRAWN])
-every_paned_kind = pytest.mark.parametrize("windows", PANED.values(), ids=PANED)
+every_paned_kind = pytest.mark.parametrize(
+    "windows", MOVING_OVER_PANES.values(), ids=[kind.__name__ for kind in MOVING_OVER_PANES]
+)
 
 
 def columns(tuples: list[Tuple]) -> tuple[Ints, Ints, np.ndarray[Any, Any]]:
@@ -175,7 +176,11 @@ def test_the_windows_of_a_pane_are_those_that_hold_it(
     assert holding == list(range(window.first_wid_of_pane(pane), window.last_wid_of_pane(pane) + 1))
 
 
-@pytest.mark.parametrize("windows", [*PANED.values(), LANDMARK], ids=[*PANED, "landmark"])
+@pytest.mark.parametrize(
+    "windows",
+    [*MOVING_OVER_PANES.values(), LANDMARK],
+    ids=[kind.__name__ for kind in (*MOVING_OVER_PANES, Landmark)],
+)
 @some
 @given(data=st.data(), old=st.integers(-50, 50), step=st.integers(0, 40))
 def test_windows_close_between_two_watermarks_once(
@@ -280,7 +285,7 @@ def test_slides_larger_than_the_range_leave_gaps(range_: int, slide: int, origin
     [
         (lambda: Sliding(0, 1), "the range of a window must be more than 0, not 0"),
         (lambda: Landmark(-1), "the slide of a window must be more than 0, not -1"),
-        (lambda: Cumulate(4, 6), "the size of a cumulating window, 6, must be a multiple of its step, 4"),
+        (lambda: Cumulate(4, 6), "the step does not divide the size: the size must be a multiple of the step"),
         (lambda: Session(0), "the gap of a window must be more than 0, not 0"),
         (lambda: Rows(1, 0), "the slide of a window must be more than 0, not 0"),
         (lambda: SlideByTuple(1, 0), "the every of a window must be more than 0, not 0"),

@@ -1,1 +1,1 @@
-"""Files: CSV, JSON and Parquet, read as they appear, and written each batch once."""
+"""What kinds of files share: which files there are, lines of them, and folders and single files that are written."""

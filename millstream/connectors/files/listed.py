@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from millstream.catalog.address import FILE_KINDS, Address
+from millstream.catalog.address import Address
 from millstream.catalog.definitions import OnBadFile, Stream
-from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.connectors.aliases import file_alias, folder_alias, is_special, with_letters
 from millstream.connectors.files.file_system import is_hidden
-from millstream.connectors.paths import escaped, is_local, is_parted, is_pattern, places, plain, split
+from millstream.connectors.paths import escaped, is_local, is_parted, is_pattern, plain, split
 from millstream.errors import RunError
 from millstream.spark.host import Host
 from millstream.spark.process.local_files import CLASS_NAME, reads_any_name
@@ -122,26 +120,6 @@ def _listed(path: str) -> tuple[str, str | None]:
         there, rest = split(path)
         return folder_alias(there) + rest, None
     return folder_alias(str(folder)), name
-
-
-def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
-    """How many micro-batches it takes to read the files that are there now, at the most; None if that is not known."""
-    found = 1
-    for stream in streams:
-        if stream.source is None or stream.source.kind not in FILE_KINDS:
-            return None
-        path = host.path(stream.source.rest)
-        if not is_local(path):
-            return None
-        options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
-        candidates = (f for place in places(path) for f in (place.rglob("*") if place.is_dir() else [place]))
-        # Spark reads `_day=7`: rather a batch too many than an end that comes too early.
-        files = [f for f in candidates if f.is_file() and ("=" in f.name or not is_hidden(f.name))]
-        if limit := cast("int | None", options["max_files_per_batch"]):
-            found = max(found, -(-len(files) // limit))
-        elif sum(f.stat().st_size for f in files) > cast("int", options["max_bytes_per_batch"]):
-            return None  # where the cuts are depends on the order of the files
-    return found
 
 
 def _limited(reader: DataStreamReader, options: Mapping[str, object]) -> DataStreamReader:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.catalog.address import PostgresPlace
+from millstream.connectors.postgres.place import PostgresPlace
 from millstream.errors import RunError, suggest
 
 # Two batches on their way keep the server and Spark busy at once; more would only fill memory.

@@ -10,8 +10,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, DecimalType, StructType
 
-from millstream.catalog.address import PostgresPlace
 from millstream.connectors.postgres.client import Reach, Wanted, read
+from millstream.connectors.postgres.place import PostgresPlace
 from millstream.errors import RunError
 
 FORMAT = "millstream_postgres"

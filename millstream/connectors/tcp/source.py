@@ -6,9 +6,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream
 from millstream.connectors.arrivals import Arrivals
-from millstream.connectors.files.csv import text_options
-from millstream.connectors.files.json import TEXT_OPTIONS
+from millstream.connectors.csv.source import text_options
 from millstream.connectors.files.lines import csv_rows, json_rows
+from millstream.connectors.json.source import TEXT_OPTIONS
 from millstream.connectors.tcp import log_source
 from millstream.spark.host import Host
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlglot import exp
 
-from millstream.catalog.address import FILE_KINDS, SINK_KINDS, SOURCE_KINDS, Address
-from millstream.catalog.arrow import to_arrow
+from millstream.catalog.address import Address
 from millstream.catalog.definitions import INTERNAL_COLUMN, Item, OnBadFile, Options, Sink, Stream, Table, TimeStamp
-from millstream.catalog.options import SINK_OPTIONS, SOURCE_OPTIONS, Option, read_options
+from millstream.catalog.options import read_options
 from millstream.catalog.schema import Schema, type_name
+from millstream.connectors.contract import Role
+from millstream.connectors.registry import connector, connector_for
 from millstream.errors import EslSyntaxError, NotYet, SettingError, TypeMismatch, UnknownName, suggest
 from millstream.language.bind.expressions import bind_expression, bind_predicate
 from millstream.language.bind.scope import Scope
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import CreateSink, CreateStream, CreateTable, Place, Statement
 
-TABLE_KINDS = ("csv", "json", "parquet")
-
 
 def bind_stream(statement: CreateStream) -> Stream:
     """The stream that a CREATE STREAM defines."""
     source = None
     if statement.source is not None:
-        source = _address(statement, statement.source, SOURCE_KINDS, "source", SOURCE_OPTIONS, statement.options)
-        _check_flat(statement, source, statement.options)
-        if source.kind == "rate":
-            _check_rate(statement, source)
-        if source.kind == "tcp":
-            _check_port(statement, source)
+        source = _address(statement, statement.source, Role.STREAM, statement.options)
+        _check_columns(statement, source)
     elif statement.options:
         raise EslSyntaxError(
             "OPTIONS without SOURCE",
@@ -79,7 +72,7 @@ def bind_stream(statement: CreateStream) -> Stream:
 
 def _check_files(statement: CreateStream, source: Address | None, choice: OnBadFile) -> None:
     """ON BAD FILE needs files, and whoever rejects some must be able to read them: Spark cannot pass over one."""
-    if source is None or source.kind not in FILE_KINDS:
+    if source is None or not connector(source).files:
         raise EslSyntaxError(
             "ON BAD FILE is about files, and this stream reads none",
             statement.text,
@@ -87,17 +80,11 @@ def _check_files(statement: CreateStream, source: Address | None, choice: OnBadF
             clause="ON BAD FILE",
             hint="leave it out: rows that do not parse go to REJECTED, whatever the source",
         )
-    if choice is not OnBadFile.REJECT or source.kind != "parquet":
-        return
-    for column in statement.schema:
-        if column.name not in statement.computed and to_arrow(column.type) is None:
-            raise NotYet(
-                f"'{column.name}' is {type_name(column.type)}: only Spark reads that, and it cannot pass over files",
-                statement.text,
-                statement.name.span,
-                clause="ON BAD FILE",
-                hint="leave the column out, or say ON BAD FILE STOP",
-            )
+    for column in statement.schema if choice is OnBadFile.REJECT else ():
+        problem = connector(source).reject_problem(column)
+        if problem is not None and column.name not in statement.computed:
+            span = statement.name.span
+            raise NotYet(problem.message, statement.text, span, clause="ON BAD FILE", hint=problem.hint)
 
 
 def _computed(statement: CreateStream) -> tuple[Item, ...]:
@@ -122,14 +109,14 @@ def _computed(statement: CreateStream) -> tuple[Item, ...]:
 
 def bind_table(statement: CreateTable) -> Table:
     """The table that a CREATE TABLE ... SOURCE defines."""
-    source = _address(statement, statement.source, TABLE_KINDS, "table", SOURCE_OPTIONS, statement.options)
-    _check_flat(statement, source, statement.options)
+    source = _address(statement, statement.source, Role.TABLE, statement.options)
+    _check_columns(statement, source)
     return Table(statement.name.text, statement.schema, source, statement.options)
 
 
 def bind_sink(statement: CreateSink) -> Sink:
     """The sink that a CREATE SINK defines."""
-    address = _address(statement, statement.to, SINK_KINDS, "sink", SINK_OPTIONS, statement.options)
+    address = _address(statement, statement.to, Role.SINK, statement.options)
     return Sink(statement.name.text, address, statement.options)
 
 
@@ -161,72 +148,26 @@ def _time_stamp(statement: CreateStream) -> tuple[str | None, TimeStamp]:
     return column.name, TimeStamp.INTERNAL if internal else TimeStamp.EXTERNAL
 
 
-def _address(
-    statement: Statement,
-    place: Place,
-    kinds: tuple[str, ...],
-    role: str,
-    known: Mapping[str, Mapping[str, Option]],
-    options: Options,
-) -> Address:
-    clause = {"sink": "TO", "source": "SOURCE", "table": "SOURCE"}[role]
+def _address(statement: Statement, place: Place, role: Role, given: Options) -> Address:
     try:
-        address = Address.parse(place.text).checked(kinds, role)
+        address = Address.parse(place.text)
+        spec = connector_for(address, role)
     except SettingError as problem:
-        raise _pointed(problem, statement, place, clause) from None
+        raise _pointed(problem, statement, place, "TO" if role is Role.SINK else "SOURCE") from None
     try:
-        read_options(options, known[address.kind], address.kind)
+        read_options(given, spec.options(role), address.kind)
     except SettingError as problem:
         raise _pointed(problem, statement, place, "OPTIONS") from None
     return address
 
 
 def _pointed(problem: SettingError, statement: Statement, place: Place, clause: str) -> EslSyntaxError:
-    message, _, hint = str(problem).partition(": ")
+    message, _, hint = (problem.message, "", problem.hint) if problem.hint else str(problem).partition(": ")
     return EslSyntaxError(message, statement.text, place.span, clause=clause, hint=hint)
 
 
-def _check_flat(statement: CreateStream | CreateTable, source: Address, options: Options) -> None:
-    """A field of CSV is one value."""
-    if source.kind != "csv" and options.get("format", "").lower() != "csv":
-        return
+def _check_columns(statement: CreateStream | CreateTable, source: Address) -> None:
+    """Whether a source of that kind can fill the columns."""
     for column in statement.schema:
-        if column.type.is_type("array", "map", "struct", "binary"):
-            raise TypeMismatch(
-                f"CSV cannot hold '{column.name}' {type_name(column.type)}",
-                statement.text,
-                statement.name.span,
-                clause="SOURCE",
-                hint="use JSON or Parquet, or read the column as STRING and take it apart with from_json",
-            )
-
-
-def _check_rate(statement: CreateStream, source: Address) -> None:
-    if not source.rest.isdigit() or int(source.rest) < 1:
-        raise EslSyntaxError(
-            f"'{source.rest}' is not a number of rows per second",
-            statement.text,
-            statement.source.span if statement.source else None,
-            clause="SOURCE",
-            hint="write 'rate:1000'",
-        )
-    for column in statement.schema:
-        if not column.type.is_type("timestamp", "timestamptz", "timestampltz", "bigint", "int"):
-            raise TypeMismatch(
-                f"'rate:' cannot fill '{column.name}' {type_name(column.type)}",
-                statement.text,
-                statement.name.span,
-                clause="SOURCE",
-                hint="its rows have a time (TIMESTAMP columns) and a counter (INT and BIGINT columns)",
-            )
-
-
-def _check_port(statement: CreateStream, source: Address) -> None:
-    if not source.rest.isdigit() or not 0 <= int(source.rest) <= 65535:
-        raise EslSyntaxError(
-            f"'{source.rest}' is not a port",
-            statement.text,
-            statement.source.span if statement.source else None,
-            clause="SOURCE",
-            hint="write 'tcp:4446'; to listen beyond this machine add OPTIONS (host = '0.0.0.0')",
-        )
+        if problem := connector(source).column_problem(column, statement.options):
+            raise TypeMismatch(problem.message, statement.text, statement.name.span, clause="SOURCE", hint=problem.hint)

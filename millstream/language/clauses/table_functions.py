@@ -7,24 +7,14 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.errors import EslSyntaxError, suggest
+from millstream.errors import EslSyntaxError, SettingError, suggest
 from millstream.language.clauses.window_clause import MICROSECOND, WindowClause, check_number, clause_tokens
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.statements import Name, Span
+from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 from millstream.windows.contract import Window
-from millstream.windows.cumulate import Cumulate
-from millstream.windows.session import Session
-from millstream.windows.sliding import Sliding
-
-_FUNCTIONS = {
-    "TUMBLE": (("DATA", "TIMECOL", "SIZE", "OFFSET"), "INTERVAL '1' MINUTE"),
-    "HOP": (("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"), "INTERVAL '1' MINUTE, INTERVAL '10' MINUTES"),
-    "CUMULATE": (("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"), "INTERVAL '1' MINUTE, INTERVAL '1' HOUR"),
-    "SESSION": (("DATA", "TIMECOL", "SIZE", "KEY"), "INTERVAL '10' MINUTES"),
-}
-"""The names of the arguments in their order, the last one optional; and an example of those after the first two."""
 
 Input = Name | exp.Query
 """What a function reads: a relation by name, or a subquery."""
@@ -38,8 +28,8 @@ def function_window(node: EslWindow, text: str) -> tuple[Input, WindowClause]:
         inner = EslWindow(form=tokens[0].text.upper(), text="")
         inner.meta.update(start=tokens[0].start, end=tokens[-1].end, tokens=tokens[2:-1])
         return function_window(inner, text)
-    if form not in _FUNCTIONS:
-        hint = suggest(form, _FUNCTIONS)
+    if form not in WINDOW_FUNCTIONS:
+        hint = suggest(form, WINDOW_FUNCTIONS)
         raise EslSyntaxError(f"{form} is no function that makes windows", text, span, clause="FROM", hint=hint)
     arguments = _arguments(form, tokens, span, text)
     source, partition = _data(arguments["DATA"])
@@ -48,7 +38,7 @@ def function_window(node: EslWindow, text: str) -> tuple[Input, WindowClause]:
         arguments["TIMECOL"].fail("a stream has one time stamp", hint="DESCRIPTOR(ts)", span=times[1].span)
     if "KEY" in arguments:
         partition += [_as_column(name) for name in _described(arguments["KEY"])]
-    if partition and form != "SESSION":
+    if partition and WINDOW_FUNCTIONS[form].optional != "KEY":
         message = f"{form} has the same windows for every partition"
         raise EslSyntaxError(message, text, span, clause=form, hint="leave PARTITION BY out, and use GROUP BY")
     lengths = {k: _length(c, k) for k, c in arguments.items() if k not in {"DATA", "TIMECOL", "KEY"}}
@@ -56,30 +46,25 @@ def function_window(node: EslWindow, text: str) -> tuple[Input, WindowClause]:
 
 
 def _window(form: str, lengths: dict[str, int], text: str, span: Span) -> Window[Any]:
-    size, origin = lengths["SIZE"], lengths.get("OFFSET", 0)
-    match form:
-        case "TUMBLE":
-            return Sliding(size, size, origin)
-        case "HOP":
-            check_number(size // lengths["SLIDE"], text, span, form)
-            return Sliding(size, lengths["SLIDE"], origin)
-        case "SESSION":
-            return Session(size)
-    if size % lengths["STEP"]:
-        hint = "the size must be a multiple of the step"
-        raise EslSyntaxError("the step does not divide the size", text, span, clause=form, hint=hint)
-    check_number(size // lengths["STEP"], text, span, form)
-    return Cumulate(lengths["STEP"], size, origin)
+    try:
+        window = WINDOW_FUNCTIONS[form].window(lengths)
+    except SettingError as problem:
+        raise EslSyntaxError(problem.message, text, span, clause=form, hint=problem.hint) from None
+    if (paned := window.paned) is not None:
+        ids = paned.wids_at(paned.origin)
+        check_number(ids.stop - ids.start, text, span, form)
+    return window
 
 
 def _arguments(form: str, tokens: list[Token], span: Span, text: str) -> dict[str, Cursor]:
     """A cursor for each argument, by its name."""
-    names, example = _FUNCTIONS[form]
+    function = WINDOW_FUNCTIONS[form]
+    names = function.arguments
     parts = _joined(split(tokens, TokenType.COMMA))
-    hint = f"{form}(TABLE s, DESCRIPTOR(ts), {example})"
+    hint = f"{form}(TABLE s, DESCRIPTOR(ts), {function.example})"
     given: dict[str, Cursor] = {}
     order = list(names)
-    if form == "SESSION" and len(parts) == len(names):
+    if function.optional == "KEY" and len(parts) == len(names):
         order = ["DATA", "TIMECOL", "KEY", "SIZE"]  # Calcite puts the key before the gap
     for place, part in enumerate(parts):
         cursor = Cursor(part, text)

@@ -15,8 +15,8 @@ from millstream.language.parse.every_word import check_brackets, check_words
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.spark_dialect import SparkFaithful
+from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 
-WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 MERGE_ORDERED = "MERGE ORDERED"
 WINDOW_WORDS = ("RANGE", "ROWS", "SLIDE", "WA", "PA", "RATTR", "SATTR", "SESSION", "ORIGIN")
 

@@ -20,7 +20,6 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import arrow_schema, to_arrow, to_sql
 from millstream.catalog.definitions import OnBadFile, Stream, TimeStamp
-from millstream.catalog.options import SOURCE_OPTIONS, read_options
 from millstream.catalog.schema import SqlType
 from millstream.connectors.files.direct_read import (
     BAD_FILES,
@@ -36,6 +35,7 @@ from millstream.connectors.files.direct_read import (
 )
 from millstream.connectors.files.listed import FILES_SCHEMA, following, source_path
 from millstream.connectors.paths import is_local, is_parted, local_files
+from millstream.connectors.registry import options_of
 from millstream.expressions.arrow.steps import Predicate
 from millstream.expressions.build.predicates import predicate, value
 from millstream.expressions.build.reading import all_of, columns_of, terms_of
@@ -100,7 +100,7 @@ def packets_of(found: Direct, inlet: Inlet, number: int, host: Host) -> DataFram
     """The packets of a stream that is read directly into the stage of that number."""
     stream = found.stream
     assert stream.source is not None  # noqa: S101  (it has files)
-    options = read_options(stream.options, SOURCE_OPTIONS[stream.source.kind], stream.source.kind)
+    options = options_of(stream)
     path = source_path(host, stream.source, f"stream {stream.name}")
     reader = following(host.spark, path, options, stream.name).format("binaryFile").schema(FILES_SCHEMA)
     files = reader.load()

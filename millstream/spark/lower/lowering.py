@@ -10,9 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StructField, StructType
 from sqlglot import exp
 
-from millstream.catalog.address import FILE_KINDS
 from millstream.catalog.definitions import AggregateCall
 from millstream.connectors import arrivals
+from millstream.connectors.registry import connector
 from millstream.connectors.sources import open_rejected, open_stream, open_table
 from millstream.connectors.split import SHARE
 from millstream.operators.grouped import ARRIVAL
@@ -69,7 +69,7 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
     found = open_stream(host, node.stream)
-    filed = node.ordered and node.stream.source is not None and node.stream.source.kind in FILE_KINDS
+    filed = node.ordered and node.stream.source is not None and connector(node.stream.source).files
     if found.filed and not filed:
         found = replace(found, frame=found.frame.drop(FILE))
     elif filed and not found.filed:
@@ -90,7 +90,7 @@ def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     frame = open_table(host, node.table)
-    filed = node.ordered and node.table.source.kind in FILE_KINDS
+    filed = node.ordered and connector(node.table.source).files
     known = node.table.source.kind == "parquet" and FILE in frame.columns
     if known == filed:
         return frame

@@ -7,6 +7,7 @@ from pathlib import Path
 from millstream.catalog.ahead import USUAL, Ahead
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.connectors.paths import is_local, is_pattern
+from millstream.connectors.registry import connector
 from millstream.spark.host import Host
 from millstream.spark.stage.time_limits import MICROSECOND, TimeLimits
 
@@ -21,10 +22,11 @@ def bound_of(stream: Stream, host: Host) -> Ahead | None:
         return None
     if stream.ahead is not None:
         return stream.ahead if stream.ahead.bound is not None else None
-    if host.once or stream.source.kind == "rate":
+    kind = connector(stream.source)
+    if host.once or kind.clocked:
         return None
     path = host.path(stream.source.rest)
-    recorded = stream.source.kind != "tcp" and is_local(path) and Path(path.removeprefix("file:")).is_file()
+    recorded = kind.files and is_local(path) and Path(path.removeprefix("file:")).is_file()
     return None if recorded and not is_pattern(path) else USUAL
 
 

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.catalog.definitions import Sink, Stream
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.connectors.aliases import is_special, real
-from millstream.connectors.files.listed import batches_of
+from millstream.connectors.batch_count import batches_of
 from millstream.connectors.files.source_log import files_of
 from millstream.connectors.sinks import BatchSink, Deliver, QueryPlace, open_sinks
 from millstream.errors import RunError

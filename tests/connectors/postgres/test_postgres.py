@@ -25,11 +25,12 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from millstream.catalog.address import Address, PostgresPlace
+from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.paths import absolute
+from millstream.connectors.postgres.place import PostgresPlace
 from millstream.connectors.postgres.reader import PostgresReader
 from millstream.connectors.sources import open_table
 from millstream.errors import EslError, RunError

@@ -10,9 +10,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from millstream.catalog.options import SINK_OPTIONS, read_options
+from millstream.catalog.options import read_options
 from millstream.connectors.files.folder import FolderSink
 from millstream.connectors.place import QueryPlace
+from millstream.connectors.shared_options import FOLDER
 from millstream.errors import MillstreamError, RunError
 from millstream.mill import Mill, connect
 
@@ -91,7 +92,7 @@ def test_a_batch_that_comes_again_replaces_its_files(spark: Any, tmp_path: Path,
     frame = spark.sql("SELECT id AS id, id % 2 AS odd, id % 3 AS at FROM range(9)")
     place = QueryPlace(tmp_path / "query", "mark", fresh=False)
     place.folder.mkdir()
-    options = read_options({}, SINK_OPTIONS["json"], "json")
+    options = read_options({}, FOLDER, "json")
     for batch, columns in ((0, earlier), (1, earlier), (1, ("at",)), (2, ("at",))):
         sink = FolderSink(spark, str(tmp_path / "out"), "json", {**options, "partition_by": columns}, place)
         assert sink.write(sink.readied(frame), batch) == 9

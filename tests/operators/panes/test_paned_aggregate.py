@@ -17,7 +17,6 @@ from millstream.operators.panes import store as pane_store
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
 from millstream.progress.punctuation import Punctuation
-from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.panes import Paned
 from millstream.windows.session import Session
@@ -37,13 +36,13 @@ from tests.operators.harness import (
     table,
     tuples_for,
 )
+from tests.windows.kinds import MOVING_OVER_PANES, ORIGINS
 
-SLIDING = st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), st.integers(-3, 3))
-CUMULATE = st.builds(lambda step, steps, origin: Cumulate(step, step * steps, origin), *[st.integers(1, 5)] * 3)
+MOVING = st.one_of(st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), ORIGINS), *MOVING_OVER_PANES.values())
 
 
 @drawn(120)
-@given(data=st.data(), window=SLIDING | CUMULATE)
+@given(data=st.data(), window=MOVING)
 def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
     out = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
@@ -54,7 +53,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
 @drawn(60)
 @given(
     data=st.data(),
-    window=SLIDING | CUMULATE,
+    window=MOVING,
     rows=numbers(key=st.integers(0, 30).map(str)),
     emit=st.none() | st.sampled_from([Emit(Pace.EVENT, 4), Emit(Pace.CHANGE), Emit(Pace.WALL, 1)]),
 )
@@ -70,7 +69,7 @@ def test_keys_can_be_numbered_anew_at_any_time(
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))
-    check(Case(Grouped(KEYS, calls, data.draw(SLIDING | CUMULATE)), rows), data)
+    check(Case(Grouped(KEYS, calls, data.draw(MOVING)), rows), data)
 
 
 def test_late_tuples_are_counted_and_left_out() -> None:

@@ -1,0 +1,13 @@
+"""Rows for this process, which shows rows."""
+
+from __future__ import annotations
+
+from millstream.catalog.definitions import Sink
+from millstream.connectors.place import QueryPlace
+from millstream.connectors.rows_sink import Deliver, RowsSink
+from millstream.spark.host import Host
+
+
+def sink(host: Host, sink: Sink, options: dict[str, object], place: QueryPlace, deliver: Deliver) -> RowsSink:
+    """Hands each micro-batch over."""
+    return RowsSink(deliver)

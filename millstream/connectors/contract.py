@@ -1,0 +1,61 @@
+"""What every kind of source and sink says of itself. There is no Spark here: a query is bound without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from millstream.catalog.definitions import Options
+from millstream.catalog.options import Option
+from millstream.catalog.schema import Column
+
+
+class Role(Enum):
+    """What an address can serve as, in the words of errors."""
+
+    STREAM = "source"
+    TABLE = "table"
+    SINK = "sink"
+
+
+class Problem(NamedTuple):
+    """Why something cannot be, and the way out."""
+
+    message: str
+    hint: str
+
+
+def _nothing(*_: object) -> Problem | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Connector:
+    """One kind of address, `kind:place`, as the binder, the shell and the mill ask about it.
+
+    `source.py` beside the spec has a function for each role in which it is read, `stream` and `table`, and `rejected`
+    where a stream is read otherwise for its rejected rows; `sink.py` has `sink`.
+
+    `example` is a place as it could be written, empty if the kind takes none. `files`: the place is a path. `clocked`:
+    its time stamps are those of the clock, so that none runs ahead of it.
+
+    The functions say what is wrong with a place; with a column, given the options; and with a column where bad files
+    are to be rejected.
+    """
+
+    kind: str
+    roles: frozenset[Role]
+    example: str = ""
+    source_options: Mapping[str, Option] = field(default_factory=dict)
+    sink_options: Mapping[str, Option] = field(default_factory=dict)
+    files: bool = False
+    clocked: bool = False
+    place_problem: Callable[[str], Problem | None] = _nothing
+    column_problem: Callable[[Column, Options], Problem | None] = _nothing
+    reject_problem: Callable[[Column], Problem | None] = _nothing
+
+    def options(self, role: Role) -> Mapping[str, Option]:
+        """The options that it takes in a role."""
+        return self.sink_options if role is Role.SINK else self.source_options

@@ -1,0 +1,18 @@
+"""A sink of files: a folder, or one file that grows."""
+
+from __future__ import annotations
+
+from millstream.catalog.definitions import Sink
+from millstream.connectors.batch_sink import BatchSink
+from millstream.connectors.files.folder import FolderSink
+from millstream.connectors.files.single_file import SingleFileSink, is_single_file
+from millstream.connectors.place import QueryPlace
+from millstream.spark.host import Host
+
+
+def file_sink(host: Host, sink: Sink, options: dict[str, object], place: QueryPlace) -> BatchSink:
+    """The folder or the file that an address means."""
+    path, kind = host.path(sink.address.rest), sink.address.kind
+    if is_single_file(path, kind):
+        return SingleFileSink(host.spark, path, kind, options, place)
+    return FolderSink(host.spark, path, kind, options, place, host.written)

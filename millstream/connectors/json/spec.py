@@ -1,0 +1,15 @@
+"""`json:` files, read and written."""
+
+from __future__ import annotations
+
+from millstream.connectors.contract import Connector, Role
+from millstream.connectors.shared_options import BATCH, FOLDER
+
+SPEC = Connector(
+    "json",
+    frozenset(Role),
+    "data/bids",
+    source_options=BATCH,
+    sink_options=FOLDER,
+    files=True,
+)

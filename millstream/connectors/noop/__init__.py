@@ -1,0 +1,1 @@
+"""Rows that are computed and discarded, for measuring."""
