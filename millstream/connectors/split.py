@@ -10,9 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.batch_sink import BatchSink
-
-SHARE = "__share"
-"""Before the number of an output: the column with its row, NULL where the row is not for it."""
+from millstream.plan.split import SHARE
 
 AT_ONCE = 4
 """So many sinks are written side by side: a small share costs hardly more than Spark's planning of it."""

@@ -7,8 +7,18 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import AggregateCall, Framed, Item, OnBadFile, Stream, Table, Windowed
-from millstream.catalog.schema import Schema
+from millstream.catalog.arrow import to_sql
+from millstream.catalog.definitions import (
+    REJECTED_SCHEMA,
+    AggregateCall,
+    Framed,
+    Item,
+    OnBadFile,
+    Stream,
+    Table,
+    Windowed,
+)
+from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.intervals import spoken
 from millstream.language.parse.written import written
 from millstream.operators.evaluation import evaluation
@@ -17,6 +27,9 @@ from millstream.windows.words import duration
 
 ARRIVAL = "arrival"
 """What a window moves along where tuples have no time stamp."""
+
+BOUNDS = (Column("window_start", sql_type("timestamp")), Column("window_end", sql_type("timestamp")))
+EMITTED = Column("emitted", sql_type("string"))
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,18 @@ class Node:
         raise NotImplementedError
 
     @property
+    def schema(self) -> Schema:
+        """The columns of its rows: those of its first input, unless a step says otherwise."""
+        if not self.inputs:
+            raise NotImplementedError(type(self).__name__)
+        return self.inputs[0].schema
+
+    def columns_of(self, names: Iterable[str]) -> tuple[Column, ...]:
+        """Some of its columns, in that order; those that it does not have are passed over."""
+        schema = self.schema
+        return tuple(column for name in names if (column := schema.find(name)) is not None)
+
+    @property
     def remembers(self) -> str:
         """What it keeps from one batch to the next, in words, whatever way it is computed; empty if nothing."""
         return ""
@@ -46,6 +71,11 @@ class Node:
 @dataclass(frozen=True)
 class OneRow(Node):
     """A single row without columns: the input of a SELECT without FROM."""
+
+    @property
+    def schema(self) -> Schema:
+        """None."""
+        return Schema()
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -64,6 +94,11 @@ class Scan(Node):
     ordered: bool = False
     place: int = 0
 
+    @property
+    def schema(self) -> Schema:
+        """Those of the stream."""
+        return self.stream.schema
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Scan stream {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
@@ -74,6 +109,11 @@ class RejectedScan(Node):
     """The rows of a stream that did not parse: its side output REJECTED."""
 
     stream: Stream
+
+    @property
+    def schema(self) -> Schema:
+        """The same for all streams."""
+        return REJECTED_SCHEMA
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -86,6 +126,11 @@ class LateScan(Node):
 
     stream: Stream
     number: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """Those of the stream."""
+        return self.stream.schema
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -104,6 +149,11 @@ class TableScan(Node):
     table: Table
     ordered: bool = False
     place: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """Those of the table."""
+        return self.table.schema
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -171,6 +221,14 @@ class WindowAggregate(Node):
     gives: frozenset[str] | None = None
     number: int = 0
 
+    @property
+    def schema(self) -> Schema:
+        """The keys, the answers, and of what windows there are: as far as anything above reads them."""
+        work = self.windowed
+        emitted = (EMITTED,) if work.emit is not None else ()
+        found = (*(key.column for key in work.keys), *map(answer, work.calls), *BOUNDS, *emitted)
+        return Schema(column for column in found if self.gives is None or column.name in self.gives)
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (f"{_call(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls)
@@ -209,6 +267,11 @@ class OverAggregate(Node):
     number: int = 0
     ordered: bool = False
 
+    @property
+    def schema(self) -> Schema:
+        """The columns that are carried, and the answers."""
+        return Schema([*self.below.columns_of(self.framed.carried), *(answer(each.call) for each in self.framed.calls)])
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (
@@ -235,6 +298,13 @@ class Unnest(Node):
     below: Node
     calls: tuple[AggregateCall, ...]
 
+    @property
+    def schema(self) -> Schema:
+        """In place of the lists the columns of their rows, behind the others."""
+        lists = {call.name for call in self.calls}
+        kept = (column for column in self.below.schema if column.name not in lists)
+        return Schema([*kept, *(column for call in self.calls for column in call.columns)])
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         return "Unnest " + ", ".join(_call(c) for c in self.calls)
@@ -247,6 +317,11 @@ class AssignWindows(Node):
     below: Node
     window: Paned
     time: str
+
+    @property
+    def schema(self) -> Schema:
+        """Those of the tuples, and the bounds of the window."""
+        return Schema([*self.below.schema, *BOUNDS])
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -292,6 +367,14 @@ class Limit(Node):
             f"offset {self.offset}" if self.offset else None,
         )
         return " ".join(p for p in parts if p)
+
+
+def answer(call: AggregateCall) -> Column:
+    """The column of a call's answers: lists of rows are lists here."""
+    if call.rows is None:
+        return Column(call.name, to_sql(call.aggregate.result))
+    fields = ", ".join(f"`{column.name}`: {type_name(column.type)}" for column in call.rows)
+    return Column(call.name, sql_type(f"ARRAY<STRUCT<{fields}>>"))
 
 
 def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:

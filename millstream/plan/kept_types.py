@@ -11,7 +11,6 @@ from millstream.catalog.definitions import AggregateCall, Item
 from millstream.catalog.schema import Column, type_name
 from millstream.language.parse.written import written
 from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
-from millstream.plan.schemas import chosen, schema_of
 from millstream.plan.several import MergeOrdered, Unique, WindowJoin
 from millstream.plan.trace import STAGES, steps
 
@@ -54,19 +53,19 @@ def _entering(step: Node) -> Iterator[tuple[str, str]]:
         case OverAggregate(framed=framed):
             yield from _keys(framed.keys)
             yield from _calls(each.call for each in framed.calls)
-            yield from _columns(chosen(step.below, framed.carried))
+            yield from _columns(step.below.columns_of(framed.carried))
             yield from _time(step.below, framed.time)
         case WindowJoin():
             for equality in step.equalities:
                 yield f"key {written(equality.left)} = {written(equality.right)}", type_name(equality.type)
             for below, names, time in zip(step.inputs, step.columns, step.times, strict=True):
-                yield from _columns(chosen(below, names))
+                yield from _columns(below.columns_of(names))
                 yield from _time(below, time)
         case Unique(names=names, time=time):
-            yield from _columns(chosen(step.below, names))
+            yield from _columns(step.below.columns_of(names))
             yield from _time(step.below, time)
         case MergeOrdered(time=time):
-            yield from _columns(schema_of(step.below))
+            yield from _columns(step.below.schema)
             yield from _time(step.below, time)
         case LateScan(stream=stream):
             yield from _columns(stream.schema)
@@ -93,7 +92,7 @@ def _columns(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
 
 
 def _time(below: Node, name: str | None) -> Iterator[tuple[str, str]]:
-    for column in chosen(below, () if name is None else (name,)):
+    for column in below.columns_of(() if name is None else (name,)):
         yield f"time {column.name}", type_name(column.type)
 
 

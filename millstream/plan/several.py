@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.definitions import Equality
+from millstream.catalog.schema import Schema
 from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
 from millstream.windows.join_kind import JoinKind
@@ -45,6 +46,11 @@ class Unique(Node):
     names: tuple[str, ...]
     time: str
     number: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """Those that make tuples equal."""
+        return Schema(self.below.columns_of(self.names))
 
     def label(self) -> str:
         """One line of EXPLAIN."""
@@ -100,6 +106,12 @@ class WindowJoin(Node):
         """The same step over other inputs."""
         return replace(self, left=inputs[0], right=inputs[1])
 
+    @property
+    def schema(self) -> Schema:
+        """The columns of both sides, or of the left one alone where tuples are only chosen."""
+        left = self.left.columns_of(self.columns[0])
+        return Schema([*left, *self.right.columns_of(self.columns[1])] if self.kind.paired else left)
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         terms = [f"{written(e.left)} = {written(e.right)}" for e in self.equalities]
@@ -135,6 +147,11 @@ class TableJoin(Node):
     def over(self, inputs: Sequence[Node]) -> Node:
         """The same step over other inputs."""
         return replace(self, left=inputs[0], right=inputs[1])
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of both sides, or of the left one alone where tuples are only chosen."""
+        return Schema([*self.left.schema, *self.right.schema]) if self.kind.paired else self.left.schema
 
     def label(self) -> str:
         """One line of EXPLAIN."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.catalog.definitions import Output
+from millstream.catalog.schema import Column, Schema, SqlType, sql_type, type_name
 from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
+
+SHARE = "__share"
+"""Before the number of an output: the column with its row, NULL where the row is not for it."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +20,19 @@ class Split(Node):
     below: Node
     outputs: tuple[Output, ...]
 
+    @property
+    def schema(self) -> Schema:
+        """A column for each sink, with the row that is for it."""
+        return Schema(Column(f"{SHARE}{n}", _row(output)) for n, output in enumerate(self.outputs))
+
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Split {', '.join(_share(o) for o in self.outputs)}"
+
+
+def _row(output: Output) -> SqlType:
+    fields = ", ".join(f"`{item.name}`: {type_name(item.type)}" for item in output.items)
+    return sql_type(f"STRUCT<{fields}>")
 
 
 def _share(output: Output) -> str:

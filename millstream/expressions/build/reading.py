@@ -53,3 +53,16 @@ def over_columns(expression: exp.Expression, meanings: Mapping[str, exp.Expressi
         return meanings[part.name.lower()].copy() if isinstance(part, exp.Column) else part
 
     return cast("exp.Expression", expression.copy().transform(resolve, copy=False))
+
+
+_BY_LOT = {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
+
+
+def draws_lots(expression: exp.Expression) -> bool:
+    """Whether a value is drawn by lot, anew for each row.
+
+    >>> from sqlglot import parse_one
+    >>> draws_lots(exp.GT(this=exp.Anonymous(this="RAND"), expression=exp.column("x"))), draws_lots(parse_one("x > 1"))
+    (True, False)
+    """
+    return any(call.name.lower() in _BY_LOT for call in expression.find_all(exp.Anonymous))

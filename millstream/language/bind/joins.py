@@ -12,7 +12,7 @@ from millstream.catalog.definitions import Equality, Item, Select, TableJoined, 
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.expressions.build.predicates import unsupported
-from millstream.expressions.build.reading import all_of, columns_of, terms_of
+from millstream.expressions.build.reading import all_of, columns_of, draws_lots, terms_of
 from millstream.language.bind.expressions import bind_predicate
 from millstream.language.bind.scope import Member, Scope
 from millstream.language.bind.window_time import window_time
@@ -81,14 +81,15 @@ class Joiner:
     ) -> tuple[Scope, list[exp.Expression]]:
         """What the names of the SELECT can mean, and the conditions of WHERE that are left to it.
 
-        Where every join is an inner one, WHERE says as much about it as ON does.
+        Where every join is an inner one, WHERE says as much about it as ON does; but what is drawn by lot, once for
+        each row, Spark takes in WHERE alone.
         """
         inputs = [first, *(j.input for j in joins)]
         names = self._names(inputs, [j.kind for j in joins])
         named = next((i.window.time for i in inputs if i.window is not None and i.window.time is not None), None)
         sides = [self._side(i, n, named) for i, n in zip(inputs, names, strict=True)]
         pairs = [(j, s) for j, s in zip(joins, sides[1:], strict=True) if j.kind.paired]
-        waiting = list(where) if all(j.kind is JoinKind.INNER for j, _ in pairs) else []
+        waiting = [c for c in where if not draws_lots(c)] if all(j.kind is JoinKind.INNER for j, _ in pairs) else []
         left_over = [c for c in where if c not in waiting]
         whole = self._scope([sides[0], *(s for _, s in pairs)])
         bound = [(c, bind_predicate(c, whole, self.text, "WHERE")) for c in waiting]

@@ -14,7 +14,6 @@ from millstream.catalog.definitions import AggregateCall
 from millstream.connectors import arrivals
 from millstream.connectors.registry import connector
 from millstream.connectors.sources import open_rejected, open_stream, open_table
-from millstream.connectors.split import SHARE
 from millstream.operators.grouped import ARRIVAL
 from millstream.plan.algebra import (
     AssignWindows,
@@ -35,7 +34,7 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
-from millstream.plan.split import Split
+from millstream.plan.split import SHARE, Split
 from millstream.plan.trace import parts
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text

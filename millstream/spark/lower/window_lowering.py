@@ -62,7 +62,7 @@ def lower_window(
         inlet = Inlet(bucket_ids(host), keys, prepare, origin.promised, key_sources(each.part, typed))
         order = ordering(each.part, renumber) if ordered else None
         inflows.append(Inflow(each, columns, replace(inlet, busy=_busy(work), order=order), origin))
-    answers = unnested_schema(_answers(work, node.gives), given.lists)
+    answers = unnested_schema(_answers(work, node.schema.names), given.lists)
     stage = Work(node.number, make, answers, _window_promises(work), given)
     if not work.window.whole or work.keys or given.lists:
         return staged(inflows, stage, host, marked)
@@ -230,12 +230,13 @@ def _typed(keys: Sequence[Item]) -> tuple[tuple[str, pa.DataType], ...]:
     return tuple(typed)
 
 
-def _answers(work: Grouped, gives: frozenset[str] | None) -> pa.Schema:
-    """The columns that cross to Spark: those that anything above reads."""
-    keys = [pa.field(name, type_) for name, type_ in work.keys]
-    emitted = [pa.field(EMITTED, pa.string())] if work.emit else []
-    fields = [*keys, *work.results, pa.field(START, STAMP), pa.field(END, STAMP), *emitted]
-    return pa.schema([field for field in fields if gives is None or field.name in gives])
+def _answers(work: Grouped, names: Iterable[str]) -> pa.Schema:
+    """The columns that cross to Spark."""
+    fields = {field.name: field for field in work.results}
+    fields.update((name, pa.field(name, type_)) for name, type_ in work.keys)
+    fields.update((field.name, field) for field in (pa.field(START, STAMP), pa.field(END, STAMP)))
+    fields[EMITTED] = pa.field(EMITTED, pa.string())
+    return pa.schema([fields[name] for name in names])
 
 
 # -- progress ----------------------------------------------------------------------------------------------
