@@ -47,7 +47,8 @@ def explain(arguments: argparse.Namespace) -> int:
 def script_plans(text: str) -> dict[str, tuple[str, str]]:
     """Every query and derived stream of a script, with its text and its plan."""
     from millstream.catalog.definitions import DerivedStream, Query, Select
-    from millstream.language.binder import Define, Plan, Rows, Start, bind
+    from millstream.language.binder import bind
+    from millstream.language.bound import Define, Plan, Rows, Start
     from millstream.language.parser import statements
     from millstream.language.trial.pretend import pretend
     from millstream.plan.build import build

@@ -132,7 +132,7 @@ class _Run:
         return self._stop.is_set() or self._watch.gave_up or self._problem is not None
 
     def _work(self, text: str) -> None:
-        from millstream.language.binder import Rows, Start, Store
+        from millstream.language.bound import Rows, Start, Store
         from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
         from millstream.spark.process.jvm import hung_up
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from millstream.language.binder import Bound
+    from millstream.language.bound import Bound
     from millstream.mill import Answer, Mill, RunningQuery
 
 EPILOG = """
@@ -234,7 +234,7 @@ class Shell:
 
     def run_text(self, text: str, base: Path | None = None) -> None:
         """Carry out statements; nothing is done if one of them is wrong. Relative addresses start from `base`."""
-        from millstream.language.binder import Rows, Start, Store
+        from millstream.language.bound import Rows, Start, Store
 
         bound = self.mill.ready(text)
         if any(isinstance(b, Rows | Start | Store) for b in bound):
@@ -352,7 +352,7 @@ class Shell:
         return line + (f", {sum(late.values()):,} late (see {seen})" if late else "")
 
     def _show(self, statement: Bound, answer: Answer) -> None:
-        from millstream.language.binder import Description
+        from millstream.language.bound import Description
 
         if answer.table is not None:
             if isinstance(statement, Description):

@@ -1,9 +1,7 @@
-"""Statements bound to the catalog: what each asks the system to do, with nothing left to look up."""
+"""Binds statements to the catalog: looks every name up, and says what each asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, singledispatch
 
 from millstream.catalog.catalog import Catalog
@@ -28,6 +26,20 @@ from millstream.language.bind.check_calls import check_calls
 from millstream.language.bind.definitions import bind_sink, bind_stream, bind_table
 from millstream.language.bind.select import bind_query
 from millstream.language.bind.split import bind_split
+from millstream.language.bound import (
+    Assignment,
+    Bound,
+    Define,
+    Description,
+    GeneratedCode,
+    Listing,
+    Plan,
+    Reasons,
+    Removal,
+    Rows,
+    Start,
+    Store,
+)
 from millstream.language.parse.statements import (
     CreateQuery,
     CreateSink,
@@ -50,101 +62,6 @@ from millstream.language.parse.statements import (
 from millstream.udas.bind.aggregate import bind_aggregate
 from millstream.udas.bind.python_class import bind_python_class, load_class
 from millstream.udas.statements import CreateAggregate, CreatePythonAggregate, ExplainAggregate
-
-
-@dataclass(frozen=True)
-class Define:
-    """Put a stream, a table, a sink or an aggregate into the catalog; `known` if IF NOT EXISTS found it there.
-
-    `warnings` are texts for the author of an aggregate. `load` imports a class and gives more of them: it runs code of
-    its author, so it is for those who carry the statement out.
-    """
-
-    definition: Definition
-    known: bool = False
-    warnings: tuple[str, ...] = ()
-    load: Callable[[], tuple[str, ...]] | None = None
-
-
-@dataclass(frozen=True)
-class Store:
-    """Compute a bounded SELECT and keep its rows as a table; `known` if IF NOT EXISTS found it there."""
-
-    name: str
-    select: Select
-    known: bool = False
-
-
-@dataclass(frozen=True)
-class Start:
-    """Run a persistent query."""
-
-    query: Query
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Give the rows of a SELECT to whoever asked."""
-
-    select: Select
-    text: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Show how a SELECT or a query would run."""
-
-    asked: Select | Query
-
-
-@dataclass(frozen=True)
-class Reasons:
-    """Tell why a running query does not answer."""
-
-    query: Query
-
-
-@dataclass(frozen=True)
-class GeneratedCode:
-    """Show the Python that an aggregate becomes, in all its versions."""
-
-    definitions: tuple[UserAggregate | PythonAggregate, ...]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Show what there is of a kind."""
-
-    what: str
-
-
-@dataclass(frozen=True)
-class Description:
-    """Show what a name means."""
-
-    title: str
-    definition: Definition
-    schema: Schema
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Take a definition out of the catalog; None if IF EXISTS found nothing."""
-
-    kind: str
-    name: str
-    definition: Definition | None
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Change a setting."""
-
-    name: str
-    value: str
-
-
-Bound = Define | Store | Start | Rows | Plan | Reasons | GeneratedCode | Listing | Description | Removal | Assignment
 
 
 def bind(statement: Statement, catalog: Catalog) -> Bound:

@@ -16,7 +16,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.binder import Define, Start, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define, Start
 from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.mill import connect

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.binder import Start, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Start
 from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 

@@ -9,7 +9,8 @@ from millstream.aggregates import registry
 from millstream.aggregates.steered import Steered
 from millstream.catalog.definitions import AggregateCall, Select
 from millstream.errors import TypeMismatch
-from millstream.language.binder import Rows, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Rows
 from millstream.language.parser import parse
 from tests.language.auctions import catalog
 

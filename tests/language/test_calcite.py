@@ -6,8 +6,8 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.errors import NotYet
-from millstream.language.binder import Rows as Bound
 from millstream.language.binder import bind
+from millstream.language.bound import Rows as Bound
 from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 from millstream.windows import Session

@@ -24,7 +24,8 @@ from millstream.catalog.definitions import DerivedStream, Select, Stream, Table
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import readable as as_read
 from millstream.errors import EslError
-from millstream.language.binder import Bound, Define, Plan, Rows, Start, Store, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store
 from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 from millstream.plan.build import build

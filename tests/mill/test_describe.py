@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.binder import Define, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define
 from millstream.language.parser import parse
 from millstream.mill.describe import headline
 from millstream.plan.algebra import Scan

@@ -10,14 +10,18 @@ import pytest
 
 from millstream.catalog.catalog import Catalog
 from millstream.errors import RunError
-from millstream.language.binder import Define, Rows, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define, Rows
 from millstream.language.parser import statements
+from millstream.mill.engine import Engine
 from millstream.mill.home import Home
-from millstream.mill.mill import Mill, connect, shape_of, sources_of
+from millstream.mill.mill import connect
 from millstream.mill.query_record import QueryRecord
 from millstream.plan.build import build
 from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
+from millstream.plan.reads import sources_of
+from millstream.plan.shape import shape_of
 
 STREAMS = """
 CREATE STREAM s (k INT, v INT, w DOUBLE, ts TIMESTAMP, at TIMESTAMP_NTZ) ORDER BY ts SOURCE 'csv:in';
@@ -167,7 +171,7 @@ def test_a_mill_keeps_the_record_of_what_started_alone(
     def failing(*_: object) -> None:
         raise RunError("no")
 
-    monkeypatch.setattr(Mill, "_started", failing)
+    monkeypatch.setattr(Engine, "_started", failing)
     with connect(tmp_path / "ck", base=tmp_path) as mill:
         for _ in range(2):  # the name is not taken
             with pytest.raises(RunError, match=r"^no$"):

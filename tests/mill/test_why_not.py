@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from millstream.catalog.catalog import Catalog
-from millstream.language.binder import Define, Start, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define, Start
 from millstream.language.parser import statements
 from millstream.mill.why_not import why_not
 from millstream.plan.algebra import Node

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.language.binder import Rows, Start, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse
 from millstream.plan.build import build
 from millstream.plan.explain import explain

@@ -7,7 +7,8 @@ from functools import cache
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
-from millstream.language.binder import Define, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define
 from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.udas.generated.compiled import Compiled, compile_aggregate

@@ -9,7 +9,7 @@ import pytest
 
 from millstream.catalog.definitions import UserAggregate
 from millstream.errors import EslError, RunError
-from millstream.language.binder import Define
+from millstream.language.bound import Define
 from millstream.udas.body import one_row_tables
 from millstream.udas.generated import classes as generate
 from millstream.udas.generated.compiled import Compiled, compile_aggregate

@@ -23,7 +23,8 @@ from millstream.aggregates.min import Min
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import PythonAggregate
 from millstream.errors import EslError, NotYet, Refused, SettingError, TypeMismatch
-from millstream.language.binder import Define, Rows, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Define, Rows
 from millstream.language.parser import statements
 from millstream.operators.grouped import Call, Grouped
 from millstream.operators.ordered.row_windows import RowWindows

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from millstream.aggregates.count import Count
 from millstream.catalog.definitions import Select
 from millstream.errors import EslError, EslSyntaxError, Refused
-from millstream.language.binder import Rows as Asked
 from millstream.language.binder import bind
+from millstream.language.bound import Rows as Asked
 from millstream.language.parser import parse
 from millstream.operators.evaluation import evaluation
 from millstream.operators.registry import RUNNERS, runner

@@ -117,7 +117,8 @@ def body_of(text: str) -> Body:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.definitions import UserAggregate
     from millstream.errors import RunError
-    from millstream.language.binder import Define, bind
+    from millstream.language.binder import bind
+    from millstream.language.bound import Define
     from millstream.language.parser import parse
 
     (statement,) = parse(text)

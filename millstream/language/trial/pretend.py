@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Table
-from millstream.language.binder import Bound, Define, Removal, Start, Store
+from millstream.language.bound import Bound, Define, Removal, Start, Store
 
 
 def pretend(bound: Bound, catalog: Catalog) -> None:

@@ -1,0 +1,54 @@
+"""The ports that streams listen on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from millstream.catalog.definitions import Stream
+from millstream.connectors.registry import options_of
+from millstream.connectors.tcp.limits import limits_of
+from millstream.connectors.tcp.listener import TcpListener
+from millstream.errors import RunError
+from millstream.mill.home import Home
+
+Lost = Callable[[str, RunError], None]
+"""Is told which stream nothing comes into any more, and why."""
+
+
+class Listeners:
+    """One listener for each stream that producers push to. A run over what is there does not listen: it reads logs."""
+
+    def __init__(self, home: Home, listens: bool) -> None:
+        self.by_stream: dict[str, TcpListener] = {}
+        self._home = home
+        self._listens = listens
+
+    def open(self, stream: Stream, lost: Lost) -> str:
+        """Open the port of a stream if it has one, and say so."""
+        if stream.source is None or stream.source.kind != "tcp" or not self._listens:
+            return ""
+        options = options_of(stream)
+        place = str(options["host"]), int(stream.source.rest), self._home.log_of(stream.name)
+        listener = TcpListener(*place, limits=limits_of(options), on_failure=partial(lost, stream.name))
+        listener.start()
+        self.by_stream[stream.name.lower()] = listener
+        kept = "; its rows are kept only while this runs, unless a checkpoint folder is given"
+        return f", listening on {listener.host}:{listener.port}{kept if self._home.temporary else ''}"
+
+    def check(self, streams: Iterable[Stream]) -> None:
+        """Raise the failure of a listener that one of the streams needs."""
+        for stream in streams:
+            listener = self.by_stream.get(stream.name.lower())
+            if listener is not None and listener.failure is not None:
+                raise listener.failure
+
+    def close(self, stream: Stream) -> None:
+        """Close the port of a stream, if it has one."""
+        if listener := self.by_stream.pop(stream.name.lower(), None):
+            listener.stop()
+
+    def stop(self) -> None:
+        """Close all ports."""
+        for listener in self.by_stream.values():
+            listener.stop()

@@ -1,0 +1,17 @@
+"""Which streams a plan reads."""
+
+from __future__ import annotations
+
+from millstream.catalog.definitions import Stream
+from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
+from millstream.plan.trace import steps
+
+
+def streams_of(plan: Node) -> list[Stream]:
+    """The streams that a plan reads, in order."""
+    return [step.stream for step in steps(plan) if isinstance(step, Scan | RejectedScan | LateScan)]
+
+
+def sources_of(plan: Node) -> list[str]:
+    """The sources that a plan reads, in order: what a checkpoint is good for."""
+    return [f"{s.name} {s.source}".lower() if s.source else s.name for s in streams_of(plan)]
