@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.udas.body import Field, Type
+from millstream.expressions.tree import Type
+from millstream.udas.body import Field
 
 _PLAIN = {
     "bool": pa.bool_(),

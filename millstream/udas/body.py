@@ -1,53 +1,19 @@
 """The bodies of user-defined aggregates as data: every name resolved, every value typed, every cast written out.
 
-A body is made of statements over local tables. Values are trees of a few kinds of nodes; what computes is a `Call` of
-a function by name, whose arguments already have the types that it works on.
+A body is made of statements over local tables. Values are trees of the nodes in `millstream.expressions.tree`, and of
+those here, which only bodies have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from decimal import Decimal
 from typing import Any
+
+from millstream.expressions.tree import BOOL, Literal, Type, Value
 
 INWINDOW = "inwindow"
 """The local table that the system keeps for window aggregates."""
-
-
-@dataclass(frozen=True)
-class Type:
-    """The type of a value at run time.
-
-    `bool`, `int8` to `int64`, `float32`, `float64`, `string`, `decimal`; `date` is a number of days and `timestamp`
-    one of microseconds since 1970, `interval` one of microseconds and `months` one of months. `null` is only NULL.
-    """
-
-    name: str
-    precision: int = 0
-    scale: int = 0
-
-    def __str__(self) -> str:
-        return f"decimal({self.precision}, {self.scale})" if self.name == "decimal" else self.name
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it counts in whole numbers of limited size."""
-        return self.name.startswith("int") and self.name != "interval"
-
-    @property
-    def is_float(self) -> bool:
-        """Whether it is a binary fraction."""
-        return self.name.startswith("float")
-
-
-BOOL, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, STRING, DATE, TIMESTAMP, INTERVAL, MONTHS, NULL = map(
-    Type,
-    [
-        *("bool", "int8", "int16", "int32", "int64", "float32", "float64"),
-        *("string", "date", "timestamp", "interval", "months", "null"),
-    ],
-)
 
 
 @dataclass(frozen=True)
@@ -62,15 +28,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Literal:
-    """A value that is written out; times and intervals as their numbers."""
-
-    value: bool | int | float | str | Decimal | None
-    type: Type
-
-
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Value):
     """A parameter: of the tuple that has come, in EXPIRE of the one that goes, in TERMINATE of the last."""
 
     index: int
@@ -79,7 +37,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class ColumnOf:
+class ColumnOf(Value):
     """A column of the row of a source that is looked at; sources are numbered throughout an aggregate."""
 
     source: int
@@ -89,7 +47,7 @@ class ColumnOf:
 
 
 @dataclass(frozen=True)
-class Oldest:
+class Oldest(Value):
     """A column of the oldest tuple of `inwindow`, NULL if there is none."""
 
     index: int
@@ -97,7 +55,7 @@ class Oldest:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Value):
     """A value of a group: first come the keys, then the answers of its aggregates."""
 
     index: int
@@ -105,25 +63,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Call:
-    """A function of values: see `millstream.udas.generated.operations` for those that there are."""
-
-    function: str
-    arguments: tuple[Value, ...]
-    type: Type
-
-
-@dataclass(frozen=True)
-class Case:
-    """The value of the first branch whose condition is true, else the default."""
-
-    branches: tuple[tuple[Value, Value], ...]
-    default: Value
-    type: Type
-
-
-@dataclass(frozen=True)
-class ScalarQuery:
+class ScalarQuery(Value):
     """The value of the one row that a SELECT gives, NULL if it gives none."""
 
     query: Query
@@ -131,7 +71,7 @@ class ScalarQuery:
 
 
 @dataclass(frozen=True)
-class Exists:
+class Exists(Value):
     """Whether a SELECT gives a row."""
 
     query: Query
@@ -139,15 +79,12 @@ class Exists:
 
 
 @dataclass(frozen=True)
-class IsIn:
+class IsIn(Value):
     """Whether a value is among those of a SELECT; NULL if it cannot be told."""
 
     value: Value
     query: Query
     type: Type = BOOL
-
-
-Value = Literal | Parameter | ColumnOf | Oldest | Answer | Call | Case | ScalarQuery | Exists | IsIn
 
 
 # -- queries -----------------------------------------------------------------------------------------------

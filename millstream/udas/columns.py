@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.expressions.tree import Type
 from millstream.udas.arrow import arrow_type
-from millstream.udas.body import Field, Type
+from millstream.udas.body import Field
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -24,8 +24,9 @@ import pyarrow as pa
 from millstream.aggregates.codes import objects
 from millstream.aggregates.contract import Aggregate, Groups, Numbers, State, Times
 from millstream.aggregates.tally import with_numbers
+from millstream.expressions.tree import Type
 from millstream.udas.arrow import arrow_type, from_values, to_column, to_values
-from millstream.udas.body import Body, Field, Type
+from millstream.udas.body import Body, Field
 from millstream.udas.generated import states
 from millstream.udas.generated.compiled import Compiled, compile_aggregate
 from millstream.udas.generated.tables import Table

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from millstream.expressions.functions.function import ANY, Function
+from millstream.expressions.functions.registry import FUNCTIONS, KERNELS
+from millstream.expressions.tree import BOOL, FLOAT64, INT64, Type
 from millstream.udas.body import Body
 from millstream.udas.columns import Numbers, dtype
-from millstream.udas.generated import runtime
 from millstream.udas.generated.compiled import compile_aggregate
 from millstream.udas.kernels import kernel as kernels
-from millstream.udas.kernels.functions import FUNCTIONS
 from millstream.udas.kernels.kernel import _functions, kernel_of
 from tests.aggregates.test_laws import same
 from tests.udas import paper
@@ -25,48 +25,46 @@ from tests.udas.making import compiled
 WHOLE = [None, 0, 1, -1, 2, -3, 7, 10**6, 2**31 - 1, -(2**31), 2**62, -(2**62), 2**63 - 1, -(2**63), 3037000500]
 FRACTIONS = [None, 0.0, -0.0, 1.0, -1.5, 0.1, 3e9, -1e19, 1e300, -1e-300, 2.5, math.inf, -math.inf, math.nan]
 TRUTHS = [None, True, False]
-OF_FRACTIONS = {"sqrt", "ln", "log10", "sign", "floor", "ceil", "is_nan", "float32", "float_to_int"}
-OF_TRUTHS = {"both", "either", "negated", "bool_to_int"}
-OF_BOTH = {"eq", "ne", "lt", "le", "gt", "ge", "same", "greatest", "least", "coalesce", "nullif", "to_bool"}
-BITS = {"float_to_int": (8, 32, 64), "int_to_int": (8, 16, 32, 64)}
+SIZES = {"float_to_int": [8, 32, 64], "int_to_int": [8, 16, 32, 64]}
 
 
-def plain(name: str) -> Callable[..., Any]:
-    if name in BITS:
-        return runtime.FUNCTIONS["to_int"]
-    return runtime.FUNCTIONS[name]
+def kinds(function: Function) -> list[list[list[Any]]]:
+    """The values that each argument can have, for each type that the function works on."""
+    if function.name in SIZES:
+        return [[values_of(function.arguments[0]), SIZES[function.name]]]
+    if ANY in function.arguments:
+        of = [INT64] if function.name == "to_float" else [INT64, FLOAT64]
+        return [[values_of(type_)] * len(function.arguments) for type_ in of]
+    return [[values_of(type_) for type_ in function.arguments]]
 
 
-def kinds(name: str) -> list[list[Any]]:
-    """The values that its arguments can have, one list for each type that it works on."""
-    if name in OF_TRUTHS:
-        return [TRUTHS]
-    if name in OF_FRACTIONS or ("float" in name and name != "to_float"):
-        return [FRACTIONS]
-    bits = name.rpartition("int")[2]
-    if bits in {"8", "16", "32"}:
-        bound = 2 ** (int(bits) - 1)
-        return [[v for v in [*WHOLE, bound - 1, -bound] if v is None or -bound <= v < bound]]
-    return [WHOLE, FRACTIONS] if name in OF_BOTH else [WHOLE]
+def values_of(type_: Type) -> list[Any]:
+    if type_ == BOOL:
+        return TRUTHS
+    if type_.is_float:
+        return FRACTIONS
+    bound = {"int8": 2**7, "int16": 2**15, "int32": 2**31, "date": 2**31}.get(type_.name, 2**63)
+    return [v for v in [*WHOLE, bound - 1, -bound] if v is None or -bound <= v < bound]
 
 
-def flat(row: tuple[Any, ...], zero: Any) -> list[Any]:
-    return [part for value in row for part in ((zero, True) if value is None else (value, False))]
+def given(value: Any, values: list[Any]) -> tuple[Any, bool]:
+    """A value, and whether it is NULL, whose value is then any of its type."""
+    return (type(values[1])(0), True) if value is None else (value, False)
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast")  # of numpy outside of kernels, on the way to inf
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(name for name, function in FUNCTIONS.items() if function.kernel is not None))
 def test_a_function_of_kernels_is_the_one_of_bodies(name: str) -> None:
-    wanted, compiled_by_numba = plain(name), _functions()[name]
-    arity = FUNCTIONS[name].__code__.co_argcount // 2
-    for values in kinds(name):
-        choices = [values, BITS[name]] if name in BITS else [values] * arity
+    function = FUNCTIONS[name]
+    kernel, compiled_by_numba = KERNELS[function.word], _functions()[function.word]
+    for choices in kinds(function):
         for row in itertools.product(*choices):
-            expected = wanted(*row)
-            for function in (FUNCTIONS[name], compiled_by_numba):
-                value, null = function(*flat(row, type(values[1])(0)))
+            expected = function.python(*row)
+            assert not function.strict or None not in row or expected is None
+            for form in (kernel, compiled_by_numba):
+                value, null = form(*(part for v, of in zip(row, choices, strict=True) for part in given(v, of)))
                 found = None if null else value
-                assert same(found, expected), (row, function)
+                assert same(found, expected), (row, form)
                 assert found is None or isinstance(found, bool | np.bool_) == isinstance(expected, bool)
 
 

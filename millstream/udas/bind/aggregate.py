@@ -10,6 +10,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import PythonAggregate, UserAggregate
 from millstream.catalog.schema import Column, Schema, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
+from millstream.expressions.tree import NULL, Literal, Value
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Name, Span
 from millstream.udas import body as b
@@ -166,14 +167,14 @@ class _Binder:
                     hint="numbers, texts, truths, dates and times work",
                 )
 
-    def _first_row(self, row: tuple[exp.Expression, ...], declared: DeclaredTable) -> tuple[b.Literal, ...]:
+    def _first_row(self, row: tuple[exp.Expression, ...], declared: DeclaredTable) -> tuple[Literal, ...]:
         self._check_count(len(row), declared.schema, declared.name.text, span_of(row[0]) or declared.name.span, "TABLE")
         values = []
         for node, column in zip(row, declared.schema, strict=True):
             value = self._fitted(
                 self.values.bind(node, self.scope, "VALUES"), column, node, declared.name.text, "VALUES"
             )
-            if not isinstance(value, b.Literal):
+            if not isinstance(value, Literal):
                 message, hint = "the first rows of a table are constants", "INSERT the row in INITIALIZE"
                 raise EslSyntaxError(message, self.text, span_of(node), clause="VALUES", hint=hint)
             values.append(value)
@@ -312,15 +313,15 @@ class _Binder:
                 hint=f"give ({', '.join(map(str, wanted))})",
             )
 
-    def _fitted(self, typed: Typed, column: Column, node: exp.Expr, title: str, clause: str) -> b.Value:
+    def _fitted(self, typed: Typed, column: Column, node: exp.Expr, title: str, clause: str) -> Value:
         value, type_ = typed
         what = title if title == "the result" and len(self.statement.result) == 1 else f"{column.name} of {title}"
         return fit(value, type_, column.type, what, node, self.scope, clause)
 
 
-def _filled(values: dict[int, b.Value], schema: Schema) -> tuple[b.Value, ...]:
+def _filled(values: dict[int, Value], schema: Schema) -> tuple[Value, ...]:
     """A whole row: NULL in the columns that were not named."""
-    return tuple(values.get(p, b.Literal(None, run_type(c.type) or b.NULL)) for p, c in enumerate(schema))
+    return tuple(values.get(p, Literal(None, run_type(c.type) or NULL)) for p, c in enumerate(schema))
 
 
 def _row_span(row: Sequence[exp.Expression]) -> Span | None:

@@ -12,6 +12,7 @@ from millstream.aggregates.last import Last
 from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
+from millstream.expressions.tree import FLOAT64, INT64, NULL, Literal, Value
 from millstream.language.bind.arguments import fits
 from millstream.language.bind.calls import WrittenCall, _arguments, without_nulls, written_call
 from millstream.language.parse.call_name import name_of_call
@@ -74,7 +75,7 @@ def _user_defined(
     column: str | None,
     arguments: list[Typed],
     distinct: bool,
-    condition: b.Value | None,
+    condition: Value | None,
     node: exp.Expression,
     scope: Scope,
 ) -> tuple[b.Aggregation, SqlType]:
@@ -99,14 +100,14 @@ def _user_defined(
     fitted = []
     for (value, type_), parameter in zip(arguments, parameters, strict=True):
         what = f"the parameter {parameter.name} of {name}"
-        if not fits(type_, parameter.type) and not isinstance(value, b.Literal):
+        if not fits(type_, parameter.type) and not isinstance(value, Literal):
             raise unfit(type_, parameter.type, what, node, scope, "SELECT")
         fitted.append(fit(value, type_, parameter.type, what, node, scope, "SELECT"))
     index = _column(result, column, name, node, scope)
     aggregation = b.Aggregation(
         function=name,
         arguments=tuple(fitted),
-        type=run_type(result[index].type) or b.NULL,
+        type=run_type(result[index].type) or NULL,
         distinct=distinct,
         condition=condition,
         body=None if found is None else found.body,
@@ -143,7 +144,7 @@ def _built_in(
     name: str,
     nodes: list[exp.Expression],
     distinct: bool,
-    condition: b.Value | None,
+    condition: Value | None,
     node: exp.Expression,
     scope: Scope,
     values: Expressions,
@@ -170,7 +171,7 @@ def _built_in(
         options = (str(separator.this),)
     bound = [values.bind(n, scope, "SELECT") for n in nodes]
     if function == "count" and not bound:
-        return b.Aggregation("count_star", (), b.INT64, distinct, condition), c.BIGINT
+        return b.Aggregation("count_star", (), INT64, distinct, condition), c.BIGINT
     arity = 1 if function not in _ARITY or options else _ARITY[function]
     if function != "count" and len(bound) != arity:
         hint = f"as in {name}({', '.join('xyz'[:arity])})"
@@ -211,15 +212,15 @@ def _type(name: str, types: list[SqlType], node: exp.Expression, scope: Scope) -
     return call.type if isinstance(call.type, exp.DataType) else c.NULL
 
 
-def _as_float(value: b.Value, node: exp.Expression, scope: Scope) -> b.Value:
-    found = cast(value, b.FLOAT64)
+def _as_float(value: Value, node: exp.Expression, scope: Scope) -> Value:
+    found = cast(value, FLOAT64)
     if found is None:
         message, hint = "this aggregate needs numbers", "CAST the argument to DOUBLE"
         raise TypeMismatch(message, scope.aggregate.text, span_of(node), clause="SELECT", hint=hint)
     return found
 
 
-def fit(value: b.Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, scope: Scope, clause: str) -> b.Value:
+def fit(value: Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, scope: Scope, clause: str) -> Value:
     """A value put into a column or a parameter: numbers fit numbers, texts fit texts, NULL fits all."""
     target = run_type(to)
     alike = (
@@ -229,17 +230,15 @@ def fit(value: b.Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, 
         or type_name(c.spelt(type_)) == type_name(c.spelt(to))
         or (value.type == target)
     )
-    written_time = (
-        c.is_string(type_) and isinstance(value, b.Literal) and (c.is_date(to) or c.is_timestamp(c.spelt(to)))
-    )
+    written_time = c.is_string(type_) and isinstance(value, Literal) and (c.is_date(to) or c.is_timestamp(c.spelt(to)))
     found = cast(value, target) if target is not None and (alike or written_time or value.type.name == "null") else None
-    if found is None or (isinstance(value, b.Literal) and value.value is not None and _is_lost(found)):
+    if found is None or (isinstance(value, Literal) and value.value is not None and _is_lost(found)):
         raise unfit(type_, to, what, node, scope, clause)
     return found
 
 
-def _is_lost(value: b.Value) -> bool:
-    return isinstance(value, b.Literal) and value.value is None
+def _is_lost(value: Value) -> bool:
+    return isinstance(value, Literal) and value.value is None
 
 
 def unfit(type_: SqlType, to: SqlType, what: str, node: exp.Expr, scope: Scope, clause: str) -> TypeMismatch:

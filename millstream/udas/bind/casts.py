@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.udas import body as b
-from millstream.udas.generated.runtime import FUNCTIONS
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.tree import BOOL, FLOAT64, INT32, Call, Literal, Type, Value
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _RANK = ["int8", "int16", "int32", "int64"]
@@ -27,26 +27,26 @@ _TIMES = {
 }
 
 
-def call(function: str, arguments: Sequence[b.Value], type_: b.Type) -> b.Value:
+def call(function: str, arguments: Sequence[Value], type_: Type) -> Value:
     """A call; of literals alone, its value."""
-    literals = [a.value for a in arguments if isinstance(a, b.Literal)]
-    if len(literals) == len(arguments) and function in FUNCTIONS:
-        return b.Literal(FUNCTIONS[function](*literals), type_)
-    return b.Call(function, tuple(arguments), type_)
+    literals = [a.value for a in arguments if isinstance(a, Literal)]
+    if len(literals) == len(arguments):
+        return Literal(FUNCTIONS[function].python(*literals), type_)
+    return Call(function, tuple(arguments), type_)
 
 
-def number(value: int) -> b.Literal:
+def number(value: int) -> Literal:
     """A whole number as an argument."""
-    return b.Literal(value, b.INT32)
+    return Literal(value, INT32)
 
 
-def cast(value: b.Value, to: b.Type) -> b.Value | None:
+def cast(value: Value, to: Type) -> Value | None:
     """The value as one of another type, None if there is no such cast."""
     source = value.type
     if source == to:
         return value
-    if isinstance(value, b.Literal) and value.value is None:
-        return b.Literal(None, to)
+    if isinstance(value, Literal) and value.value is None:
+        return Literal(None, to)
     if source.name == "null":
         return value
     if to.name == "string":
@@ -62,45 +62,48 @@ def cast(value: b.Value, to: b.Type) -> b.Value | None:
     return _to_decimal(value, to) if to.name == "decimal" else None
 
 
-def _is_number(type_: b.Type) -> bool:
+def _is_number(type_: Type) -> bool:
     return type_.is_whole or type_.is_float or type_.name == "decimal"
 
 
-def _to_bool(value: b.Value) -> b.Value | None:
+def _to_bool(value: Value) -> Value | None:
     if value.type.name == "string":
-        return call("text_to_bool", [value], b.BOOL)
-    return call("to_bool", [value], b.BOOL) if _is_number(value.type) else None
+        return call("text_to_bool", [value], BOOL)
+    return call("to_bool", [value], BOOL) if _is_number(value.type) else None
 
 
-def _to_whole(value: b.Value, to: b.Type) -> b.Value | None:
+def _to_whole(value: Value, to: Type) -> Value | None:
     bits = number(_BITS[to.name])
     if value.type.is_whole and _RANK.index(value.type.name) < _RANK.index(to.name):
-        return b.Literal(value.value, to) if isinstance(value, b.Literal) else value
+        return Literal(value.value, to) if isinstance(value, Literal) else value
     if value.type.name == "string":
         return call("text_to_int", [value, bits], to)
     if value.type.name == "bool":
         return call("bool_to_int", [value], to)
-    return call("to_int", [value, bits], to) if _is_number(value.type) else None
+    if not _is_number(value.type):
+        return None
+    name = "float_to_int" if value.type.is_float else "int_to_int" if value.type.is_whole else "decimal_to_int"
+    return call(name, [value, bits], to)
 
 
-def _to_float(value: b.Value, to: b.Type) -> b.Value | None:
+def _to_float(value: Value, to: Type) -> Value | None:
     if value.type.name == "float32":
-        return b.Literal(value.value, to) if isinstance(value, b.Literal) else value
+        return Literal(value.value, to) if isinstance(value, Literal) else value
     if value.type.name == "string":
-        value = call("text_to_float", [value], b.FLOAT64)
+        value = call("text_to_float", [value], FLOAT64)
     elif value.type.name != "float64":
         if not _is_number(value.type) and value.type.name != "bool":
             return None
-        value = call("to_float", [value], b.FLOAT64)
+        value = call("to_float", [value], FLOAT64)
     return call("float32", [value], to) if to.name == "float32" else value
 
 
-def _to_decimal(value: b.Value, to: b.Type) -> b.Value | None:
+def _to_decimal(value: Value, to: Type) -> Value | None:
     digits = [number(to.precision), number(to.scale)]
     if value.type.name == "string":
         return call("text_to_decimal", [value, *digits], to)
     if value.type.is_float:
         return call("float_to_decimal", [value, *digits], to)
     if value.type.name == "bool":
-        value = call("bool_to_int", [value], b.INT32)
+        value = call("bool_to_int", [value], INT32)
     return call("decimal", [value, *digits], to) if _is_number(value.type) else None

@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.catalog.definitions import PythonAggregate, UserAggregate
 from millstream.catalog.schema import SqlType
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
+from millstream.expressions.tree import BOOL, NULL, Call, Literal, Value
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
@@ -48,10 +49,10 @@ class Expressions:
         value = Lowering(expression.slots, scope.aggregate.text, clause).value(tree)
         return value, found
 
-    def condition(self, node: exp.Expression, scope: Scope, clause: str, replaced: Replace = lambda _: None) -> b.Value:
+    def condition(self, node: exp.Expression, scope: Scope, clause: str, replaced: Replace = lambda _: None) -> Value:
         """A condition: it must be true or false."""
         value, _ = self.bind(node, scope, clause, replaced, condition=True)
-        return b.Literal(None, b.BOOL) if value.type.name == "null" else value
+        return Literal(None, BOOL) if value.type.name == "null" else value
 
     @staticmethod
     def _raise_first(tree: exp.Expr, node: exp.Expr, expression: _Expression, condition: bool) -> None:
@@ -73,7 +74,7 @@ class _Expression:
     scope: Scope
     clause: str
     replaced: Replace
-    slots: dict[str, b.Value] = field(default_factory=dict)
+    slots: dict[str, Value] = field(default_factory=dict)
     types: dict[str, SqlType] = field(default_factory=dict)
 
     def prepared(self, node: exp.Expression) -> exp.Expression:
@@ -105,7 +106,7 @@ class _Expression:
         self._check(node)
         return node
 
-    def _column(self, node: exp.Expression, value: b.Value, type_: SqlType) -> exp.Expression:
+    def _column(self, node: exp.Expression, value: Value, type_: SqlType) -> exp.Expression:
         key = written(node).lower()
         self.slots[key] = value
         self.types[key] = type_
@@ -132,7 +133,7 @@ class _Expression:
         for mistake in check(equality, test.types):
             raise TypeMismatch(mistake.message, self._text, span_of(node), clause=self.clause, hint=_CAST)
         sides = Lowering(test.slots, self._text, self.clause).value(equality)
-        if not isinstance(sides, b.Call):
+        if not isinstance(sides, Call):
             return sides, c.BOOLEAN
         items = (sides.arguments[1], *query.items[1:])
         return b.IsIn(sides.arguments[0], b.Query(**{**vars(query), "items": items})), c.BOOLEAN
@@ -163,7 +164,7 @@ class _Expression:
         wanted = name or schema[0].name
         for index, column in enumerate(schema):
             if column.name.lower() == wanted.lower():
-                return b.Oldest(index, run_type(column.type) or b.NULL), column.type
+                return b.Oldest(index, run_type(column.type) or NULL), column.type
         raise UnknownName(
             f"no column '{wanted}' in inwindow",
             self._text,

@@ -1,56 +1,23 @@
-"""The functions that bodies can call: the name at run time, and the types of the arguments."""
+"""The functions that bodies can call, besides those that a family lists by a name in SQL."""
 
 from __future__ import annotations
 
-from millstream.udas import body as b
-
-_KINDS = {"d": b.FLOAT64, "s": b.STRING, "i": b.INT32, "D": b.DATE, "T": b.TIMESTAMP, "l": b.INT64}
-
-SIMPLE: dict[str, tuple[str, str]] = {
-    **{n: (n, "d") for n in ("sqrt", "exp", "ln", "log10", "log2", "sin", "cos", "tan", "atan", "sign")},
-    "signum": ("sign", "d"),
-    "isnan": ("is_nan", "d"),
-    **dict.fromkeys(("power", "pow"), ("power", "dd")),
-    **dict.fromkeys(("upper", "ucase"), ("upper", "s")),
-    **dict.fromkeys(("lower", "lcase"), ("lower", "s")),
-    **dict.fromkeys(("length", "len", "char_length", "character_length"), ("length", "s")),
-    "reverse": ("reverse", "s"),
-    "btrim": ("trim", "ss?"),
-    "replace": ("replace", "sss?"),
-    "contains": ("contains", "ss"),
-    "startswith": ("startswith", "ss"),
-    "endswith": ("endswith", "ss"),
-    "instr": ("instr", "ss"),
-    "left": ("left", "si"),
-    "right": ("right", "si"),
-    **dict.fromkeys(("substr", "substring"), ("substring", "sii?")),
-    "concat": ("concat", "s*"),
-    "concat_ws": ("concat_ws", "s*"),
-    **{n: (n, "D") for n in ("year", "month", "quarter", "day", "dayofweek", "dayofyear", "weekofyear")},
-    "dayofmonth": ("day", "D"),
-    **{n: (n, "T") for n in ("hour", "minute", "second", "unix_seconds", "unix_millis", "unix_micros")},
-    "add_months": ("add_months", "Di"),
-    "date_add": ("add_int32", "Di"),
-    "date_sub": ("sub_int32", "Di"),
-    "datediff": ("sub_int32", "DD"),
-    "date_diff": ("sub_int32", "DD"),
-    "date_trunc": ("date_trunc", "sT"),
-}
-"""d is DOUBLE, s STRING, i INT, D DATE, T TIMESTAMP; ? makes the last optional, * takes any number of it."""
+from millstream.expressions.functions.registry import BY_SQL_NAME
+from millstream.expressions.tree import BOOL, DATE, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, TIMESTAMP
 
 CASTS = {
-    "boolean": b.BOOL,
-    "tinyint": b.INT8,
-    "smallint": b.INT16,
-    "int": b.INT32,
-    "bigint": b.INT64,
-    "float": b.FLOAT32,
-    "double": b.FLOAT64,
-    "string": b.STRING,
-    "date": b.DATE,
-    "to_date": b.DATE,
-    "timestamp": b.TIMESTAMP,
-    "to_timestamp": b.TIMESTAMP,
+    "boolean": BOOL,
+    "tinyint": INT8,
+    "smallint": INT16,
+    "int": INT32,
+    "bigint": INT64,
+    "float": FLOAT32,
+    "double": FLOAT64,
+    "string": STRING,
+    "date": DATE,
+    "to_date": DATE,
+    "timestamp": TIMESTAMP,
+    "to_timestamp": TIMESTAMP,
 }
 """The functions that are casts."""
 
@@ -73,20 +40,7 @@ PARTS = {
 }
 """What EXTRACT can take out of a time, and the function that does it."""
 
-NAMES = frozenset([*SIMPLE, *CASTS, *SPECIAL])
-
-
-def wanted(signature: str, count: int) -> list[b.Type] | None:
-    """The types that so many arguments must have, None if there cannot be so many.
-
-    >>> [str(t) for t in wanted("sii?", 2)], wanted("dd", 1)
-    (['string', 'int32'], None)
-    """
-    if signature.endswith("*"):
-        return [_KINDS[signature[0]]] * count if count else None
-    kinds = [_KINDS[k] for k in signature.removesuffix("?")]
-    fewest = len(kinds) - signature.endswith("?")
-    return kinds[:count] if fewest <= count <= len(kinds) else None
+NAMES = frozenset([*BY_SQL_NAME, *CASTS, *SPECIAL])
 
 
 AGGREGATES: dict[str, str] = {

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from millstream.catalog.schema import Column, Schema, SqlType
 from millstream.errors import EslError, EslSyntaxError, NotYet, UnknownName
+from millstream.expressions.tree import Value
 from millstream.language.bind.calls import written_call
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
@@ -54,7 +55,7 @@ class _Select:
     outer: Scope
     text: str
     sources: list[b.Source] = field(default_factory=list)
-    keys: list[tuple[exp.Expression, b.Value, SqlType]] = field(default_factory=list)
+    keys: list[tuple[exp.Expression, Value, SqlType]] = field(default_factory=list)
     aggregations: list[b.Aggregation] = field(default_factory=list)
     aliases: dict[str, Typed] = field(default_factory=dict)
 
@@ -147,8 +148,8 @@ class _Select:
         base = name == self.outer.aggregate.name.lower() and not self.outer.aggregate.window
         return base or user_aggregate(name, self.outer) is not None or written_call(node) is not None  # type: ignore[arg-type]
 
-    def _items(self) -> tuple[list[b.Value], Columns]:
-        items: list[b.Value] = []
+    def _items(self) -> tuple[list[Value], Columns]:
+        items: list[Value] = []
         columns: Columns = []
         for node in self.query.expressions:
             inner = node.this if isinstance(node, exp.Alias) else node
@@ -165,7 +166,7 @@ class _Select:
                 columns.append((name, type_))
         return items, columns
 
-    def _star(self, node: exp.Expression) -> list[tuple[str, b.Value, SqlType]]:
+    def _star(self, node: exp.Expression) -> list[tuple[str, Value, SqlType]]:
         wanted = node.table.lower() if isinstance(node, exp.Column) else ""
         inputs = [one for one in self.scope.own if not wanted or one.name.lower() == wanted]
         star = node.this if isinstance(node, exp.Column) else node
@@ -175,7 +176,7 @@ class _Select:
         typed = [(c.name, one.column(c.name)) for one in inputs for c in one.schema]
         return [(name, *found) for name, found in typed if found is not None]
 
-    def _several(self, node: exp.Expression) -> list[tuple[str, b.Value, SqlType]]:
+    def _several(self, node: exp.Expression) -> list[tuple[str, Value, SqlType]]:
         """The columns of a user-defined aggregate that has several."""
         schema = self._result_of(name_of_call(node) or "")
         if schema is None or len(schema) < 2:
@@ -274,7 +275,7 @@ class _Select:
 
     # -- order ---------------------------------------------------------------------------------------------
 
-    def _order(self, items: list[b.Value]) -> tuple[b.Order, ...]:
+    def _order(self, items: list[Value]) -> tuple[b.Order, ...]:
         order = self.query.args.get("order")
         terms = []
         for term in order.expressions if order else ():
@@ -284,7 +285,7 @@ class _Select:
             terms.append(b.Order(self._order_value(node, items), descending, nulls_first))
         return tuple(terms)
 
-    def _order_value(self, node: exp.Expression, items: list[b.Value]) -> b.Value:
+    def _order_value(self, node: exp.Expression, items: list[Value]) -> Value:
         if isinstance(node, exp.Literal) and not node.is_string:
             if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
                 hint = f"name a column, or its place from 1 to {len(items)}"

@@ -10,11 +10,12 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Table
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import NotYet, Refused, UnknownName, suggest
+from millstream.expressions.tree import NULL, Value
 from millstream.language.parse.spans import span_of
 from millstream.udas import body as b
 from millstream.udas.bind.types import run_type
 
-Typed = tuple[b.Value, SqlType]
+Typed = tuple[Value, SqlType]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Input:
         """A column by its name."""
         for index, column in enumerate(self.schema):
             if column.name.lower() == name.lower():
-                type_ = run_type(column.type) or b.NULL
+                type_ = run_type(column.type) or NULL
                 return b.ColumnOf(self.number, index, column.name, type_), column.type
         return None
 
@@ -83,7 +84,7 @@ class Aggregate:
         for index, column in enumerate(self.parameters):
             if column.name.lower() == name.lower():
                 self.used.add(column.name.lower())
-                return b.Parameter(index, column.name, run_type(column.type) or b.NULL), column.type
+                return b.Parameter(index, column.name, run_type(column.type) or NULL), column.type
         return None
 
     def relation(self, node: exp.Table, clause: str) -> tuple[str | b.CatalogTable, Schema]:
@@ -125,7 +126,7 @@ class Aggregate:
 
 def fields_of(schema: Schema) -> tuple[b.Field, ...]:
     """Columns as they are at run time."""
-    return tuple(b.Field(c.name, run_type(c.type) or b.NULL) for c in schema)
+    return tuple(b.Field(c.name, run_type(c.type) or NULL) for c in schema)
 
 
 @dataclass(frozen=True)

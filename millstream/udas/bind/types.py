@@ -5,25 +5,40 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.catalog.schema import SqlType
+from millstream.expressions.tree import (
+    BOOL,
+    DATE,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    INTERVAL,
+    MONTHS,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Type,
+)
 from millstream.language.types import coercion as c
 from millstream.language.types import decimals
-from millstream.udas import body as b
 
 _PLAIN = {
-    exp.DType.BOOLEAN: b.BOOL,
-    exp.DType.TINYINT: b.INT8,
-    exp.DType.SMALLINT: b.INT16,
-    exp.DType.INT: b.INT32,
-    exp.DType.BIGINT: b.INT64,
-    exp.DType.FLOAT: b.FLOAT32,
-    exp.DType.DOUBLE: b.FLOAT64,
-    exp.DType.TEXT: b.STRING,
-    exp.DType.DATE: b.DATE,
-    exp.DType.NULL: b.NULL,
+    exp.DType.BOOLEAN: BOOL,
+    exp.DType.TINYINT: INT8,
+    exp.DType.SMALLINT: INT16,
+    exp.DType.INT: INT32,
+    exp.DType.BIGINT: INT64,
+    exp.DType.FLOAT: FLOAT32,
+    exp.DType.DOUBLE: FLOAT64,
+    exp.DType.TEXT: STRING,
+    exp.DType.DATE: DATE,
+    exp.DType.NULL: NULL,
 }
 
 
-def run_type(type_: SqlType) -> b.Type | None:
+def run_type(type_: SqlType) -> Type | None:
     """The type at run time, None for types that bodies cannot compute with.
 
     >>> from millstream.catalog.schema import sql_type
@@ -34,8 +49,8 @@ def run_type(type_: SqlType) -> b.Type | None:
     if plain.this in _PLAIN:
         return _PLAIN[plain.this]
     if c.is_timestamp(plain):
-        return b.TIMESTAMP
+        return TIMESTAMP
     if c.is_interval(plain):
-        return b.MONTHS if c.is_months(plain) else b.INTERVAL
+        return MONTHS if c.is_months(plain) else INTERVAL
     digits = decimals.digits(plain)
-    return b.Type("decimal", *digits) if c.is_decimal(plain) and digits else None
+    return Type("decimal", *digits) if c.is_decimal(plain) and digits else None

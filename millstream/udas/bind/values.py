@@ -14,18 +14,35 @@ from sqlglot import exp
 
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import NotYet, TypeMismatch, suggest
+from millstream.expressions.functions.registry import BY_SQL_NAME
+from millstream.expressions.tree import (
+    BOOL,
+    DATE,
+    FLOAT64,
+    INT32,
+    INT64,
+    INTERVAL,
+    MONTHS,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Call,
+    Case,
+    Literal,
+    Type,
+    Value,
+)
 from millstream.intervals import interval
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
-from millstream.udas import body as b
 from millstream.udas.bind import functions as body_functions
 from millstream.udas.bind.casts import call, cast, number
 from millstream.udas.bind.types import run_type
 
-Slots = Mapping[str, b.Value]
-_DAY = b.Literal(86_400_000_000, b.INT64)
+Slots = Mapping[str, Value]
+_DAY = Literal(86_400_000_000, INT64)
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.EQ: "eq",
     exp.NEQ: "ne",
@@ -58,7 +75,7 @@ class Lowering:
         self._text = text
         self._clause = clause
 
-    def value(self, node: exp.Expr) -> b.Value:
+    def value(self, node: exp.Expr) -> Value:
         """The value of an expression."""
         match node:
             case exp.Paren() | exp.Alias():
@@ -68,9 +85,9 @@ class Lowering:
             case exp.Literal():
                 return self._literal(node)
             case exp.Null():
-                return b.Literal(None, b.NULL)
+                return Literal(None, NULL)
             case exp.Boolean():
-                return b.Literal(bool(node.this), b.BOOL)
+                return Literal(bool(node.this), BOOL)
             case exp.Interval():
                 return self._interval(node)
             case exp.Cast():
@@ -82,24 +99,24 @@ class Lowering:
             case exp.And() | exp.Or():
                 return self._connected(node)
             case exp.Not():
-                return call("not", [self._truth(node.this)], b.BOOL)
+                return call("not", [self._truth(node.this)], BOOL)
             case exp.Is():
                 return self._is(node)
             case exp.In():
                 return self._in(node)
             case exp.Between():
                 low = self._compared("ge", node, node.this, node.args["low"])
-                return call("and", [low, self._compared("le", node, node.this, node.args["high"])], b.BOOL)
+                return call("and", [low, self._compared("le", node, node.this, node.args["high"])], BOOL)
             case exp.NullSafeEQ() | exp.NullSafeNEQ():
-                same = call("same", self._alike(node, [node.this, node.expression]), b.BOOL)
-                return same if isinstance(node, exp.NullSafeEQ) else call("not", [same], b.BOOL)
+                same = call("same", self._alike(node, [node.this, node.expression]), BOOL)
+                return same if isinstance(node, exp.NullSafeEQ) else call("not", [same], BOOL)
             case exp.Like() | exp.ILike():
                 name = "like" if isinstance(node, exp.Like) else "ilike"
-                return call(name, [self._as(n, b.STRING) for n in (node.this, node.expression)], b.BOOL)
+                return call(name, [self._as(n, STRING) for n in (node.this, node.expression)], BOOL)
             case exp.Case():
                 return self._case(node)
             case exp.DPipe():
-                return call("concat", [self._as(n, b.STRING) for n in (node.left, node.right)], b.STRING)
+                return call("concat", [self._as(n, STRING) for n in (node.left, node.right)], STRING)
             case exp.BitwiseNot():
                 return call("bit_not", [self._as(node.this, self._type(node))], self._type(node))
         if type(node) in _SIGNS:
@@ -111,7 +128,7 @@ class Lowering:
             return call(_BITS[type(node)], [self._as(n, type_) for n in (node.this, node.expression)], type_)
         return self._function(node)
 
-    def fitted(self, value: b.Value, to: b.Type, node: exp.Expr) -> b.Value:
+    def fitted(self, value: Value, to: Type, node: exp.Expr) -> Value:
         """The value as one of a type, by a cast that needs no word from the user."""
         found = cast(value, to)
         if found is None:
@@ -120,13 +137,13 @@ class Lowering:
 
     # -- small helpers -------------------------------------------------------------------------------------
 
-    def _as(self, node: exp.Expr, to: b.Type) -> b.Value:
+    def _as(self, node: exp.Expr, to: Type) -> Value:
         return self.fitted(self.value(node), to, node)
 
-    def _truth(self, node: exp.Expr) -> b.Value:
-        return self._as(node, b.BOOL)
+    def _truth(self, node: exp.Expr) -> Value:
+        return self._as(node, BOOL)
 
-    def _type(self, node: exp.Expr) -> b.Type:
+    def _type(self, node: exp.Expr) -> Type:
         found = run_type(node.type) if isinstance(node.type, exp.DataType) else None
         if found is None:
             if not isinstance(node.type, exp.DataType) or c.is_unknown(node.type):
@@ -155,15 +172,15 @@ class Lowering:
 
     # -- literals and casts --------------------------------------------------------------------------------
 
-    def _literal(self, node: exp.Literal) -> b.Literal:
+    def _literal(self, node: exp.Literal) -> Literal:
         if node.is_string:
-            return b.Literal(str(node.this), b.STRING)
+            return Literal(str(node.this), STRING)
         type_ = self._type(node)
         if type_.name == "decimal":
-            return b.Literal(Decimal(node.this), type_)
-        return b.Literal(float(node.this) if type_.is_float else int(node.this), type_)
+            return Literal(Decimal(node.this), type_)
+        return Literal(float(node.this) if type_.is_float else int(node.this), type_)
 
-    def _interval(self, node: exp.Interval) -> b.Value:
+    def _interval(self, node: exp.Interval) -> Value:
         unit = node.args.get("unit")
         amount = str(node.this.name) if isinstance(node.this, exp.Literal) else ""
         words = f"{amount} {unit.name}" if isinstance(unit, exp.Var) else amount
@@ -172,16 +189,14 @@ class Lowering:
         count, _, name = words.partition(" ")
         months = {"YEAR": 12, "MONTH": 1}.get(name.strip().upper().removesuffix("S"))
         if months and count.isdigit():
-            return b.Literal(sign * months * int(count), b.MONTHS)
+            return Literal(sign * months * int(count), MONTHS)
         try:
             length = interval(words)
         except (ValueError, OverflowError):
             self._not_yet(node, "this INTERVAL cannot be used in a body", "write it as INTERVAL 5 SECONDS")
-        return b.Literal(
-            sign * (length.days * 86_400_000_000 + length.seconds * 10**6 + length.microseconds), b.INTERVAL
-        )
+        return Literal(sign * (length.days * 86_400_000_000 + length.seconds * 10**6 + length.microseconds), INTERVAL)
 
-    def _cast(self, node: exp.Cast) -> b.Value:
+    def _cast(self, node: exp.Cast) -> Value:
         inner, to = self.value(node.this), run_type(node.to)
         found = cast(inner, to) if to is not None else None
         if found is None or to is None:
@@ -190,27 +205,27 @@ class Lowering:
 
     # -- arithmetic ----------------------------------------------------------------------------------------
 
-    def _negative(self, node: exp.Expr, value: b.Value) -> b.Value:
-        if isinstance(value, b.Literal) and isinstance(value.value, int | float | Decimal):
-            return b.Literal(-value.value, self._type(node) if node.type else value.type)
+    def _negative(self, node: exp.Expr, value: Value) -> Value:
+        if isinstance(value, Literal) and isinstance(value.value, int | float | Decimal):
+            return Literal(-value.value, self._type(node) if node.type else value.type)
         if value.type.name in {"interval", "months"}:
             return call("neg_int64", [value], value.type)
         type_ = self._type(node)
         return call(f"neg_{type_.name}", [self.fitted(value, type_, node)], type_)
 
-    def _whole_division(self, node: exp.IntDiv) -> b.Value:
+    def _whole_division(self, node: exp.IntDiv) -> Value:
         sides = [self.value(n) for n in (node.left, node.right)]
         if any(s.type.name == "decimal" for s in sides):
             digits = [number(38), number(10)]
             quotient = call(
                 "div_decimal",
-                [*(self.fitted(s, b.Type("decimal", 38, 10), node) for s in sides), *digits],
+                [*(self.fitted(s, Type("decimal", 38, 10), node) for s in sides), *digits],
                 sides[0].type,
             )
-            return call("to_int", [quotient, number(64)], b.INT64)
-        return call("div_int64", [self.fitted(s, b.INT64, node) for s in sides], b.INT64)
+            return call("decimal_to_int", [quotient, number(64)], INT64)
+        return call("div_int64", [self.fitted(s, INT64, node) for s in sides], INT64)
 
-    def _arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: exp.Expr, right: exp.Expr) -> b.Value:
+    def _arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Value:
         sides = [self.value(left), self.value(right)]
         names = {s.type.name for s in sides}
         if names & {"date", "timestamp", "interval", "months"}:
@@ -218,7 +233,7 @@ class Lowering:
         type_ = self._type(node)
         name = _ARITHMETIC[kind]
         if type_.name == "null":
-            return b.Literal(None, b.NULL)
+            return Literal(None, NULL)
         if type_.name == "decimal":
             return self._decimal_arithmetic(name, sides, type_, node)
         fitted = [self.fitted(s, type_, node) for s in sides]
@@ -226,12 +241,12 @@ class Lowering:
             return call("mod_int", fitted, type_)
         return call(f"{name}_{type_.name}", fitted, type_)
 
-    def _decimal_arithmetic(self, name: str, sides: Sequence[b.Value], type_: b.Type, node: exp.Expr) -> b.Value:
-        wide = b.Type("decimal", 38, 0)
+    def _decimal_arithmetic(self, name: str, sides: Sequence[Value], type_: Type, node: exp.Expr) -> Value:
+        wide = Type("decimal", 38, 0)
         operands = [s if s.type.name in {"decimal", "null"} else self.fitted(s, wide, node) for s in sides]
         return call(f"{name}_decimal", [*operands, number(type_.precision), number(type_.scale)], type_)
 
-    def _time_arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: b.Value, right: b.Value) -> b.Value:
+    def _time_arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: Value, right: Value) -> Value:
         minus = kind is exp.Sub
         if kind is exp.Add and right.type.name in {"date", "timestamp"}:
             left, right = right, left
@@ -239,36 +254,36 @@ class Lowering:
         if kind in (exp.Mul, exp.Div):
             if right.type.name in {"interval", "months"}:
                 left, right = right, left
-            factor = self.fitted(right, b.FLOAT64, node)
+            factor = self.fitted(right, FLOAT64, node)
             if kind is exp.Div:
-                factor = call("div_float64", [b.Literal(1.0, b.FLOAT64), factor], b.FLOAT64)
+                factor = call("div_float64", [Literal(1.0, FLOAT64), factor], FLOAT64)
             return call("scale_interval", [left, factor], left.type)
         match names:
             case ("date", "date"):
-                days = call("sub_int64", [left, right], b.INT64)
-                return call("mul_int64", [days, _DAY], b.INTERVAL)
+                days = call("sub_int64", [left, right], INT64)
+                return call("mul_int64", [days, _DAY], INTERVAL)
             case ("timestamp" | "date", "timestamp" | "date"):
-                both = [self.fitted(v, b.TIMESTAMP, node) for v in (left, right)]
-                return call("sub_int64", both, b.INTERVAL)
+                both = [self.fitted(v, TIMESTAMP, node) for v in (left, right)]
+                return call("sub_int64", both, INTERVAL)
             case ("timestamp", "interval") | ("interval", "interval") | ("months", "months"):
                 return call("sub_int64" if minus else "add_int64", [left, right], left.type)
             case ("date", "interval"):
                 if self._type(node).name == "date":
-                    days = call("div_int64", [right, _DAY], b.INT32)
-                    return call("sub_int32" if minus else "add_int32", [left, days], b.DATE)
-                start = self.fitted(left, b.TIMESTAMP, node)
-                return call("sub_int64" if minus else "add_int64", [start, right], b.TIMESTAMP)
+                    days = call("div_int64", [right, _DAY], INT32)
+                    return call("subtract_days" if minus else "add_days", [left, days], DATE)
+                start = self.fitted(left, TIMESTAMP, node)
+                return call("sub_int64" if minus else "add_int64", [start, right], TIMESTAMP)
             case ("timestamp" | "date", "months"):
-                months = call("neg_int64", [right], b.MONTHS) if minus else right
+                months = call("neg_int64", [right], MONTHS) if minus else right
                 name = "add_months" if left.type.name == "date" else "shift_months"
                 return call(name, [left, months], left.type)
             case ("date", _) if right.type.is_whole:
-                return call("sub_int32" if minus else "add_int32", [left, right], b.DATE)
+                return call("subtract_days" if minus else "add_days", [left, right], DATE)
         self._not_yet(node, f"{written(node)} cannot be computed in a body")
 
     # -- conditions ----------------------------------------------------------------------------------------
 
-    def _connected(self, node: exp.Expr) -> b.Value:
+    def _connected(self, node: exp.Expr) -> Value:
         # A long chain of ANDs is a deep tree to the left: it is walked, not recursed into.
         kind, parts, current = type(node), [], node
         while isinstance(current, kind):
@@ -277,32 +292,32 @@ class Lowering:
         name = "and" if kind is exp.And else "or"
         result = self._truth(current)
         for part in reversed(parts):
-            result = call(name, [result, self._truth(part)], b.BOOL)
+            result = call(name, [result, self._truth(part)], BOOL)
         return result
 
-    def _is(self, node: exp.Is) -> b.Value:
+    def _is(self, node: exp.Is) -> Value:
         if isinstance(node.expression, exp.Null):
-            return call("is_null", [self.value(node.this)], b.BOOL)
+            return call("is_null", [self.value(node.this)], BOOL)
         if isinstance(node.expression, exp.Boolean):
-            return call("same", [self._truth(node.this), b.Literal(bool(node.expression.this), b.BOOL)], b.BOOL)
+            return call("same", [self._truth(node.this), Literal(bool(node.expression.this), BOOL)], BOOL)
         self._not_yet(node, f"{written(node)} cannot be computed in a body")
 
-    def _in(self, node: exp.In) -> b.Value:
+    def _in(self, node: exp.In) -> Value:
         members = list(node.expressions)
         types = [_plain_type(n) for n in (node.this, *members)]
         if len({type_name(t) for t in types if not c.is_null(t)}) == 1:
             to = self._type(next((n for n in (node.this, *members) if not c.is_null(_plain_type(n))), node.this))
-            return call("one_of", [self._as(n, to) for n in (node.this, *members)], b.BOOL)
-        result: b.Value = b.Literal(value=False, type=b.BOOL)
+            return call("one_of", [self._as(n, to) for n in (node.this, *members)], BOOL)
+        result: Value = Literal(value=False, type=BOOL)
         for index, member in enumerate(members):
             equal = self._compared("eq", node, node.this, member)
-            result = call("or", [result, equal], b.BOOL) if index else equal
+            result = call("or", [result, equal], BOOL) if index else equal
         return result
 
-    def _compared(self, name: str, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> b.Value:
-        return call(name, self._alike(node, [left, right]), b.BOOL)
+    def _compared(self, name: str, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Value:
+        return call(name, self._alike(node, [left, right]), BOOL)
 
-    def _alike(self, node: exp.Expr, sides: Sequence[exp.Expr]) -> list[b.Value]:
+    def _alike(self, node: exp.Expr, sides: Sequence[exp.Expr]) -> list[Value]:
         """Two sides of a comparison, of one type."""
         values = [self.value(s) for s in sides]
         types = [_plain_type(s) for s in sides]
@@ -314,25 +329,27 @@ class Lowering:
             self._not_yet(node, f"{written(node)} cannot be compared in a body")
         return [self.fitted(v, to, s) for v, s in zip(values, sides, strict=True)]
 
-    def _case(self, node: exp.Case) -> b.Value:
+    def _case(self, node: exp.Case) -> Value:
         type_ = self._type(node)
         branches = []
         for branch in node.args["ifs"]:
             condition = self._compared("eq", node, node.this, branch.this) if node.this else self._truth(branch.this)
             branches.append((condition, self._as(branch.args["true"], type_)))
         default = node.args.get("default")
-        return b.Case(tuple(branches), self._as(default, type_) if default else b.Literal(None, type_), type_)
+        return Case(tuple(branches), self._as(default, type_) if default else Literal(None, type_), type_)
 
     # -- functions -----------------------------------------------------------------------------------------
 
-    def _function(self, node: exp.Expr) -> b.Value:
+    def _function(self, node: exp.Expr) -> Value:
         name, arguments = self._called(node)
-        if name in body_functions.SIMPLE:
-            function, signature = body_functions.SIMPLE[name]
-            types = body_functions.wanted(signature, len(arguments))
+        if name in BY_SQL_NAME:
+            function = BY_SQL_NAME[name]
+            types = function.types(len(arguments))
             if types is None:
                 self._mismatch(node, f"{name.upper()} cannot take {len(arguments)} arguments", "see SHOW FUNCTIONS")
-            return call(function, [self._as(a, t) for a, t in zip(arguments, types, strict=True)], self._type(node))
+            return call(
+                function.name, [self._as(a, t) for a, t in zip(arguments, types, strict=True)], self._type(node)
+            )
         if name in body_functions.CASTS and len(arguments) == 1:
             return self._as(arguments[0], body_functions.CASTS[name])
         found = self._special(name, node, arguments) if name in body_functions.SPECIAL else None
@@ -349,13 +366,13 @@ class Lowering:
             return "extract", [exp.Literal.string(node.name), node.expression]
         return name or type(node).__name__.lower(), [a for a in node.iter_expressions() if not isinstance(a, exp.Star)]
 
-    def _special(self, name: str, node: exp.Expr, arguments: list[exp.Expr]) -> b.Value | None:
+    def _special(self, name: str, node: exp.Expr, arguments: list[exp.Expr]) -> Value | None:
         count = len(arguments)
         match name, count:
             case (("pi" | "e"), 0):
-                return b.Literal(3.141592653589793 if name == "pi" else 2.718281828459045, b.FLOAT64)
+                return Literal(3.141592653589793 if name == "pi" else 2.718281828459045, FLOAT64)
             case (("isnull" | "isnotnull"), 1):
-                return call("is_null" if name == "isnull" else "is_not_null", [self.value(arguments[0])], b.BOOL)
+                return call("is_null" if name == "isnull" else "is_not_null", [self.value(arguments[0])], BOOL)
             case (("abs" | "floor" | "ceil" | "ceiling"), 1):
                 return self._rounded(name.removesuffix("ing"), node, arguments[0])
             case "round", (1 | 2):
@@ -365,7 +382,7 @@ class Lowering:
             case "negative", 1:
                 return self._negative(node, self.value(arguments[0]))
             case "log", (1 | 2):
-                return call("ln" if count == 1 else "log", [self._as(a, b.FLOAT64) for a in arguments], b.FLOAT64)
+                return call("ln" if count == 1 else "log", [self._as(a, FLOAT64) for a in arguments], FLOAT64)
             case (("mod" | "try_add" | "try_subtract" | "try_multiply" | "try_divide"), 2):
                 return self._arithmetic(_TRIES[name], node, *arguments)
             case "pmod", 2 if self._type(node).is_whole:
@@ -376,58 +393,58 @@ class Lowering:
             case "nullif", 2:
                 equal = self._compared("eq", node, arguments[0], arguments[1])
                 first = self.value(arguments[0])
-                return b.Case(((equal, b.Literal(None, first.type)),), first, first.type)
+                return Case(((equal, Literal(None, first.type)),), first, first.type)
             case "if", (2 | 3):
                 return self._if(node, [*arguments, *([exp.Null()] if count == 2 else [])])
             case "nvl2", 3:
-                type_, known = self._type(node), call("is_not_null", [self.value(arguments[0])], b.BOOL)
-                return b.Case(((known, self._as(arguments[1], type_)),), self._as(arguments[2], type_), type_)
+                type_, known = self._type(node), call("is_not_null", [self.value(arguments[0])], BOOL)
+                return Case(((known, self._as(arguments[1], type_)),), self._as(arguments[2], type_), type_)
             case (("trim" | "ltrim" | "rtrim"), (1 | 2)):
-                texts = [self._as(a, b.STRING) for a in arguments]
+                texts = [self._as(a, STRING) for a in arguments]
                 # LTRIM(characters, text), but TRIM(characters FROM text) comes with the text first.
                 swapped = texts[::-1] if isinstance(node, exp.Anonymous) and count == 2 else texts
-                return call(name, swapped, b.STRING)
+                return call(name, swapped, STRING)
             case "timestamp_micros", 1:
-                return b.Call("unix_micros", (self._as(arguments[0], b.INT64),), b.TIMESTAMP)
+                return Call("unix_micros", (self._as(arguments[0], INT64),), TIMESTAMP)
             case (("extract" | "date_part"), 2):
                 return self._extract(node, arguments)
         return None
 
-    def _if(self, node: exp.Expr, arguments: list[exp.Expr]) -> b.Value:
+    def _if(self, node: exp.Expr, arguments: list[exp.Expr]) -> Value:
         type_ = self._type(node)
         condition = self._truth(arguments[0])
-        return b.Case(((condition, self._as(arguments[1], type_)),), self._as(arguments[2], type_), type_)
+        return Case(((condition, self._as(arguments[1], type_)),), self._as(arguments[2], type_), type_)
 
-    def _rounded(self, name: str, node: exp.Expr, argument: exp.Expr) -> b.Value:
+    def _rounded(self, name: str, node: exp.Expr, argument: exp.Expr) -> Value:
         value, type_ = self.value(argument), self._type(node)
         if value.type.name == "null":
-            return b.Literal(None, type_)
+            return Literal(None, type_)
         if name == "abs":
             return call(f"abs_{type_.name}", [self.fitted(value, type_, argument)], type_)
         if value.type.is_whole:
             return self.fitted(value, type_, argument)
         if type_.name == "decimal":
             return call(f"{name}_decimal", [value], type_)
-        return call(name, [self.fitted(value, b.FLOAT64, argument)], type_)
+        return call(name, [self.fitted(value, FLOAT64, argument)], type_)
 
-    def _round(self, node: exp.Expr, arguments: list[exp.Expr]) -> b.Value:
+    def _round(self, node: exp.Expr, arguments: list[exp.Expr]) -> Value:
         value, type_ = self.value(arguments[0]), self._type(node)
-        digits = self._as(arguments[1], b.INT32) if len(arguments) > 1 else number(0)
+        digits = self._as(arguments[1], INT32) if len(arguments) > 1 else number(0)
         if type_.name == "decimal":
             scaled = [self.fitted(value, type_, node)] if value.type.name != "decimal" else [value]
             return call("decimal", [*scaled, number(type_.precision), number(type_.scale)], type_)
         if type_.is_whole:
             return call("round_int", [self.fitted(value, type_, node), digits], type_)
-        rounded = call("round_float", [self.fitted(value, b.FLOAT64, node), digits], b.FLOAT64)
+        rounded = call("round_float", [self.fitted(value, FLOAT64, node), digits], FLOAT64)
         return self.fitted(rounded, type_, node)
 
-    def _extract(self, node: exp.Expr, arguments: list[exp.Expr]) -> b.Value | None:
+    def _extract(self, node: exp.Expr, arguments: list[exp.Expr]) -> Value | None:
         part = arguments[0].name.lower()
         function = body_functions.PARTS.get(part)
         if function is None:
             return None
-        wanted = b.TIMESTAMP if function in {"hour", "minute"} else b.DATE
-        return call(function, [self._as(arguments[1], wanted)], b.INT32)
+        wanted = TIMESTAMP if function in {"hour", "minute"} else DATE
+        return call(function, [self._as(arguments[1], wanted)], INT32)
 
 
 def _plain_type(node: exp.Expr) -> SqlType:

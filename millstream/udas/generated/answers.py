@@ -9,7 +9,10 @@ from functools import cmp_to_key
 from typing import Any
 
 from millstream.errors import RunError
-from millstream.udas.generated.operations import EXACT, Maybe, decimal, float32, lt
+from millstream.expressions.functions.comparisons import lt
+from millstream.expressions.functions.decimals import EXACT, decimal
+from millstream.expressions.functions.floats import float32
+from millstream.expressions.functions.function import Maybe
 from millstream.udas.generated.states import State
 from millstream.udas.generated.tables import key
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from millstream.expressions.tree import Value
 from millstream.udas.body import (
     INWINDOW,
     Action,
@@ -17,7 +18,6 @@ from millstream.udas.body import (
     Parameter,
     Source,
     Update,
-    Value,
     one_row_tables,
     returns,
     walk,

@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from millstream.udas.body import (
-    Aggregation,
-    Answer,
-    Call,
-    CatalogTable,
-    ColumnOf,
-    Grouping,
-    Query,
-    Source,
-    Value,
-    walk,
-)
+from millstream.expressions.tree import Call, Value
+from millstream.udas.body import Aggregation, Answer, CatalogTable, ColumnOf, Grouping, Query, Source, walk
 from millstream.udas.generated.code import (
     ATOM,
     CHOICE,
@@ -314,5 +304,5 @@ def _equality(condition: Value, number: int, unbound: set[int]) -> tuple[int, Va
     for column, value in (condition.arguments, condition.arguments[::-1]):
         here = isinstance(column, ColumnOf) and column.source == number
         if here and not free(value) & {number, *unbound}:
-            return column.index, value  # type: ignore[union-attr]
+            return column.index, value  # type: ignore[attr-defined]
     return None

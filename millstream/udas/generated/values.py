@@ -11,20 +11,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
-from millstream.udas.body import (
-    Answer,
-    Call,
-    Case,
-    ColumnOf,
-    Exists,
-    IsIn,
-    Literal,
-    Oldest,
-    Parameter,
-    Query,
-    ScalarQuery,
-    Value,
-)
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.tree import Call, Case, Literal, Value
+from millstream.udas.body import Answer, ColumnOf, Exists, IsIn, Oldest, Parameter, Query, ScalarQuery
 from millstream.udas.generated.code import (
     ATOM,
     CHOICE,
@@ -38,7 +27,6 @@ from millstream.udas.generated.code import (
     joined,
     listed,
 )
-from millstream.udas.generated.runtime import FUNCTIONS
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -47,8 +35,6 @@ _MIXED = frozenset([*_PLAIN, "div_float64", "float32", "add_float32", "sub_float
 _SMALL = frozenset(["int8", "int16", "int32"])
 _NEVER_NULL = frozenset(["is_null", "is_not_null", "same", "is_nan"])
 _LOGIC = frozenset(["and", "or", "not", "is_null", "is_not_null", *_SIGNS])
-FUNCTION_NAMES = frozenset([*FUNCTIONS, *_LOGIC])
-"""Every function that a `Call` may name."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +99,9 @@ class Values:
                 return Code(f"among({self.text(value.value, place)}, {members.text})")
             case Case():
                 return self._case(value, place)
-        return self._call(value, place)
+            case Call():
+                return self._call(value, place)
+        raise TypeError(type(value))  # columns of the catalog do not stand in bodies
 
     def text(self, value: Value, place: Place) -> str:
         """The value as an argument or an item."""
@@ -137,17 +125,15 @@ class Values:
             text = f"{parts[0].text} {sign} {parts[1].text}"
             checks = self._missing(call, place)
             return Code(f"None if {checks} else {text}", CHOICE) if checks else Code(text, level)
-        if name not in FUNCTIONS:
-            raise ValueError(name)  # the binder lets no other through: no text of a user becomes code
-        return Code(f"{name}({', '.join(p.text for p in parts)})")
+        # The binder lets no other names through: no text of a user becomes code.
+        return Code(f"{FUNCTIONS[name].word}({', '.join(p.text for p in parts)})")
 
     def _logic(self, call: Call, place: Place) -> Code:
         if not can_be_null(call):
             return self.truth(call, place)
         if call.function in _SIGNS:
             return Code(f"{call.function}({', '.join(self.text(a, place) for a in call.arguments)})")
-        name = {"and": "both", "or": "either", "not": "negated"}[call.function]
-        return Code(f"{name}({', '.join(self.text(a, place) for a in call.arguments)})")
+        return Code(f"{FUNCTIONS[call.function].word}({', '.join(self.text(a, place) for a in call.arguments)})")
 
     def _missing(self, call: Call, place: Place) -> str:
         return " or ".join(f"{self.text(a, place)} is None" for a in call.arguments if can_be_null(a))

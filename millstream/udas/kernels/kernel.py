@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from millstream.expressions.functions.registry import KERNELS
 from millstream.udas.body import Body
 from millstream.udas.columns import Bools, Ints, Numbers, dtype, empty
-from millstream.udas.kernels.functions import FUNCTIONS
 from millstream.udas.kernels.source import Writer, has_kernel
 
 Variables = tuple[np.ndarray[Any, Any], ...]
@@ -115,7 +115,7 @@ class Function:
 
     @cached_property
     def _plain(self) -> Callable[..., None]:
-        return self._made(FUNCTIONS)
+        return self._made(KERNELS)
 
     @cached_property
     def _compiled(self) -> Callable[..., None]:
@@ -142,7 +142,7 @@ def compiled(source: str, function: str, name: str) -> Function:
 def _functions() -> dict[str, Any]:
     import numba
 
-    return {name: numba.njit(function, error_model="numpy") for name, function in FUNCTIONS.items()}
+    return {name: numba.njit(function, error_model="numpy") for name, function in KERNELS.items()}
 
 
 @lru_cache(maxsize=256)

@@ -11,21 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from millstream.expressions.tree import Call, Case, Literal, Value
 from millstream.udas.body import (
     INWINDOW,
     Action,
     Body,
-    Call,
-    Case,
     ColumnOf,
     Exists,
     InsertQuery,
     InsertRows,
-    Literal,
     Parameter,
     ScalarQuery,
     Update,
-    Value,
     returns,
     walk,
 )

@@ -12,7 +12,8 @@ import pyarrow as pa
 from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.aggregates.count_star import CountStar
 from millstream.aggregates.sum import Sum
-from millstream.udas.body import FLOAT64, INT64, INWINDOW, Literal, Parameter, Type
+from millstream.expressions.tree import FLOAT64, INT64, Literal, Type
+from millstream.udas.body import INWINDOW, Parameter
 from millstream.udas.columns import Bools, Numbers, dtype, empty, numbers, rows_of, to_arrow
 from millstream.udas.kernels.kernel import Function, compiled
 from millstream.udas.kernels.linear import Column, Linear, Row, linear

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from millstream.expressions.functions.registry import KERNELS
+from millstream.expressions.tree import Literal, Value
 from millstream.udas.body import (
     INWINDOW,
     Action,
@@ -16,19 +18,16 @@ from millstream.udas.body import (
     Delete,
     InsertQuery,
     InsertRows,
-    Literal,
     Oldest,
     Parameter,
     Source,
     Update,
-    Value,
     one_row_tables,
     returns,
     tables_read,
     walk,
 )
 from millstream.udas.generated.code import Namer
-from millstream.udas.kernels.functions import FUNCTIONS
 from millstream.udas.kernels.values import (
     NOTHING,
     KernelValues,
@@ -110,7 +109,7 @@ class Writer:
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        namer = Namer([*_OWN, *FUNCTIONS])
+        namer = Namer([*_OWN, *KERNELS])
         self.parameters = [_pair(namer, field.name) for field in body.parameters]
         self.old = [_pair(namer, f"{field.name}_old") for field in body.parameters]
         self.tables = {

@@ -5,26 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from millstream.udas.body import (
-    BOOL,
-    Call,
-    Case,
-    ColumnOf,
-    Exists,
-    IsIn,
-    Literal,
-    Oldest,
-    Parameter,
-    Query,
-    ScalarQuery,
-    Type,
-    Value,
-    walk,
-)
-from millstream.udas.kernels.functions import FOLDED, FUNCTIONS
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.tree import BOOL, Call, Case, Literal, Type, Value
+from millstream.udas.body import ColumnOf, Exists, IsIn, Oldest, Parameter, Query, ScalarQuery, walk
 
 _INDENT = "    "
-_WORDS = {"and": "both", "or": "either", "not": "negated"}
 _SIMPLE = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "float32", "float64", "date", "timestamp", "interval", "months", "null"]
 )
@@ -69,10 +54,8 @@ def can_write(node: object) -> bool:
 
 def _known(node: object) -> bool:
     match node:
-        case Call(function="to_int", arguments=(value, _)):
-            return is_simple(value.type)
         case Call(function=name):
-            return name in FUNCTIONS or name in _WORDS or name in {"is_null", "is_not_null", "one_of"}
+            return FUNCTIONS[name].kernel is not None or name in {"is_null", "is_not_null", "one_of"}
         case Query():
             return single_row(node)
         case Literal() | Parameter() | ColumnOf() | Case():
@@ -176,12 +159,11 @@ class KernelValues:
             value, *members = call.arguments
             equal = [Call("eq", (value, member), BOOL) for member in members]
             return self._folded("either", [self.value(e) for e in equal])
-        if name == "to_int":
-            name = "float_to_int" if call.arguments[0].type.is_float else "int_to_int"
-        pairs = [self._typed(argument, argument.type) for argument in call.arguments]
-        if call.function in FOLDED:
+        if FUNCTIONS[name].many:  # two at a time
             return self._folded(name, [self._typed(argument, call.type) for argument in call.arguments])
-        return self._applied(_WORDS.get(name, name), pairs)
+        return self._applied(
+            FUNCTIONS[name].word, [self._typed(argument, argument.type) for argument in call.arguments]
+        )
 
     def _folded(self, name: str, pairs: list[Pair]) -> Pair:
         found, *others = pairs

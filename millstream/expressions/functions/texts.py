@@ -1,11 +1,9 @@
-"""What the functions of texts do at run time; None is NULL."""
+"""Texts: letters, parts, and what is in them."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
-from millstream.udas.generated.operations import Maybe
+from millstream.expressions.functions.function import Function, Maybe
+from millstream.expressions.tree import BOOL, INT32, STRING
 
 _SPACE = " "
 
@@ -105,27 +103,22 @@ def instr(a: Maybe, part: Maybe) -> Maybe:
     return None if a is None or part is None else a.find(part) + 1
 
 
-def like(a: Maybe, pattern: Maybe) -> Maybe:
-    r"""`a LIKE pattern`.
-
-    >>> like("a.c", "a.%"), like("abc", "a.%"), like("10%", "10\\%"), like(None, "%")
-    (True, False, True, None)
-    """
-    return None if a is None or pattern is None else _pattern(pattern, False).fullmatch(a) is not None
-
-
-def ilike(a: Maybe, pattern: Maybe) -> Maybe:
-    """`a ILIKE pattern`: case does not matter."""
-    return None if a is None or pattern is None else _pattern(pattern, True).fullmatch(a) is not None
-
-
-@lru_cache(maxsize=256)
-def _pattern(pattern: str, any_case: bool) -> re.Pattern[str]:
-    parts = []
-    characters = iter(pattern)
-    for character in characters:
-        if character == "\\":
-            parts.append(re.escape(next(characters, "\\")))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if any_case else 0))
+FUNCTIONS = (
+    Function("concat", (STRING,), STRING, concat, sql=("concat",), many=True),
+    Function("concat_ws", (STRING,), STRING, concat_ws, sql=("concat_ws",), many=True, strict=False),
+    Function("upper", (STRING,), STRING, upper, sql=("upper", "ucase")),
+    Function("lower", (STRING,), STRING, lower, sql=("lower", "lcase")),
+    Function("length", (STRING,), INT32, length, sql=("length", "len", "char_length", "character_length")),
+    Function("substring", (STRING, INT32, INT32), STRING, substring, sql=("substr", "substring"), fewest=2),
+    Function("left", (STRING, INT32), STRING, left, sql=("left",)),
+    Function("right", (STRING, INT32), STRING, right, sql=("right",)),
+    Function("trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1),
+    Function("ltrim", (STRING, STRING), STRING, ltrim, fewest=1),
+    Function("rtrim", (STRING, STRING), STRING, rtrim, fewest=1),
+    Function("replace", (STRING, STRING, STRING), STRING, replace, sql=("replace",), fewest=2),
+    Function("reverse", (STRING,), STRING, reverse, sql=("reverse",)),
+    Function("contains", (STRING, STRING), BOOL, contains, sql=("contains",)),
+    Function("startswith", (STRING, STRING), BOOL, startswith, sql=("startswith",)),
+    Function("endswith", (STRING, STRING), BOOL, endswith, sql=("endswith",)),
+    Function("instr", (STRING, STRING), INT32, instr, sql=("instr",)),
+)

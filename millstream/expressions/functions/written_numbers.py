@@ -1,4 +1,4 @@
-"""CAST at run time; what does not fit becomes NULL."""
+"""Numbers and truths read from texts, and written as texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 import re
 from decimal import Decimal, InvalidOperation
 
-from millstream.udas.generated.operations import Maybe, decimal
+from millstream.expressions.functions.casts import to_int
+from millstream.expressions.functions.decimals import decimal
+from millstream.expressions.functions.function import DECIMAL, DIGITS, WHOLE, Function, Maybe
+from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64, INT64, STRING
 
 _WHOLE = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -15,28 +18,11 @@ _TRUE = frozenset(["t", "true", "y", "yes", "1"])
 _FALSE = frozenset(["f", "false", "n", "no", "0"])
 
 
-def to_int(a: Maybe, bits: int) -> Maybe:
-    """A number cut to a whole one of so many bits.
-
-    >>> to_int(3.9, 32), to_int(-3.9, 32), to_int(300, 8), to_int(float("nan"), 32)
-    (3, -3, None, None)
-    """
-    if a is None or (isinstance(a, float) and not math.isfinite(a)):
-        return None
-    whole = int(a)
-    return whole if -(2 ** (bits - 1)) <= whole < 2 ** (bits - 1) else None
-
-
 def text_to_int(a: Maybe, bits: int) -> Maybe:
     """A text read as a whole number of so many bits."""
     if a is None or not _WHOLE.fullmatch(a.strip()) or len(a) > 64:
         return None
     return to_int(int(a), bits)
-
-
-def to_float(a: Maybe) -> Maybe:
-    """A whole number, a decimal or a truth as a binary fraction."""
-    return None if a is None else float(a)
 
 
 def text_to_float(a: Maybe) -> Maybe:
@@ -50,11 +36,6 @@ def text_to_float(a: Maybe) -> Maybe:
     return None if found is None else -found if text.startswith("-") else found
 
 
-def float_to_decimal(a: Maybe, precision: int, scale: int) -> Maybe:
-    """A binary fraction as a decimal, by the digits it is written with."""
-    return None if a is None or not math.isfinite(a) else decimal(Decimal(repr(a)), precision, scale)
-
-
 def text_to_decimal(a: Maybe, precision: int, scale: int) -> Maybe:
     """A text read as a decimal."""
     if a is None or not _NUMBER.fullmatch(a.strip()):
@@ -65,20 +46,10 @@ def text_to_decimal(a: Maybe, precision: int, scale: int) -> Maybe:
         return None
 
 
-def to_bool(a: Maybe) -> Maybe:
-    """A number as a truth."""
-    return None if a is None else a != 0
-
-
 def text_to_bool(a: Maybe) -> Maybe:
     """A text read as a truth."""
     word = None if a is None else a.strip().lower()
     return True if word in _TRUE else False if word in _FALSE else None
-
-
-def bool_to_int(a: Maybe) -> Maybe:
-    """1 or 0."""
-    return None if a is None else int(a)
 
 
 def int_text(a: Maybe) -> Maybe:
@@ -122,3 +93,16 @@ def float32_text(a: Maybe) -> Maybe:
     import numpy as np
 
     return float_text(float(str(np.float32(a))))
+
+
+FUNCTIONS = (
+    Function("text_to_int", (STRING, DIGITS), INT64, text_to_int),
+    Function("text_to_float", (STRING,), FLOAT64, text_to_float),
+    Function("text_to_decimal", (STRING, DIGITS, DIGITS), DECIMAL, text_to_decimal),
+    Function("text_to_bool", (STRING,), BOOL, text_to_bool),
+    Function("int_text", (WHOLE,), STRING, int_text),
+    Function("bool_text", (BOOL,), STRING, bool_text),
+    Function("decimal_text", (DECIMAL,), STRING, decimal_text),
+    Function("float_text", (FLOAT64,), STRING, float_text),
+    Function("float32_text", (FLOAT32,), STRING, float32_text),
+)

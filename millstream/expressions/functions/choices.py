@@ -1,0 +1,67 @@
+"""Which of several values it is: the first that is not NULL, the greatest, the least."""
+
+from __future__ import annotations
+
+from millstream.expressions.functions.comparisons import eq, lt
+from millstream.expressions.functions.function import ANY, SAME, Function, Maybe, Number, Result
+
+# Only NaN differs from itself, and asking for that costs less than a call.
+# ruff: noqa: PLR0124
+
+
+def greatest(*values: Maybe) -> Maybe:
+    """The greatest that is not NULL."""
+    found = None
+    for value in values:
+        if value is not None and (found is None or lt(found, value)):
+            found = value
+    return found
+
+
+def kernel_greatest(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """The greater that is not NULL, the first of equal ones."""
+    second = not b_null and (a_null or a < b or (b != b and a == a))
+    return (b if second else a), a_null and b_null
+
+
+def least(*values: Maybe) -> Maybe:
+    """The smallest that is not NULL."""
+    found = None
+    for value in values:
+        if value is not None and (found is None or lt(value, found)):
+            found = value
+    return found
+
+
+def kernel_least(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """The smaller that is not NULL, the first of equal ones."""
+    second = not b_null and (a_null or b < a or (a != a and b == b))
+    return (b if second else a), a_null and b_null
+
+
+def coalesce(*values: Maybe) -> Maybe:
+    """The first that is not NULL."""
+    return next((v for v in values if v is not None), None)
+
+
+def kernel_coalesce(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """The first that is not NULL."""
+    return (b if a_null else a), a_null and b_null
+
+
+def nullif(a: Maybe, b: Maybe) -> Maybe:
+    """`a`, but NULL where it equals `b`."""
+    return None if eq(a, b) else a
+
+
+def kernel_nullif(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """`a`, but NULL where it equals `b`."""
+    return a, a_null or (not b_null and (a == b or (a != a and b != b)))
+
+
+FUNCTIONS = (
+    Function("greatest", (ANY, ANY), SAME, greatest, kernel_greatest, many=True, strict=False),
+    Function("least", (ANY, ANY), SAME, least, kernel_least, many=True, strict=False),
+    Function("coalesce", (ANY, ANY), SAME, coalesce, kernel_coalesce, many=True, strict=False),
+    Function("nullif", (ANY, ANY), SAME, nullif, kernel_nullif, strict=False),
+)

@@ -1,0 +1,61 @@
+"""AND, OR and NOT of three values, and IS NULL."""
+
+from __future__ import annotations
+
+from millstream.expressions.functions.function import ANY, Function, Maybe, Number, Result
+from millstream.expressions.tree import BOOL
+
+
+def both(a: Maybe, b: Maybe) -> Maybe:
+    """`a AND b` of three values."""
+    if a is False or b is False:
+        return False
+    return None if a is None or b is None else True
+
+
+def kernel_both(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """`a AND b` of three values."""
+    no = (not a_null and not a) or (not b_null and not b)
+    return not no, not no and (a_null or b_null)
+
+
+def either(a: Maybe, b: Maybe) -> Maybe:
+    """`a OR b` of three values."""
+    if a is True or b is True:
+        return True
+    return None if a is None or b is None else False
+
+
+def kernel_either(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+    """`a OR b` of three values."""
+    yes = (not a_null and a) or (not b_null and b)
+    return yes, not yes and (a_null or b_null)
+
+
+def negated(a: Maybe) -> Maybe:
+    """`NOT a` of three values."""
+    return None if a is None else not a
+
+
+def kernel_negated(a: Number, a_null: bool) -> Result:
+    """`NOT a` of three values."""
+    return not a, a_null
+
+
+def is_null(a: Maybe) -> bool:
+    """`a IS NULL`."""
+    return a is None
+
+
+def is_not_null(a: Maybe) -> bool:
+    """`a IS NOT NULL`."""
+    return a is not None
+
+
+FUNCTIONS = (
+    Function("and", (BOOL, BOOL), BOOL, both, kernel_both, strict=False),
+    Function("or", (BOOL, BOOL), BOOL, either, kernel_either, strict=False),
+    Function("not", (BOOL,), BOOL, negated, kernel_negated),
+    Function("is_null", (ANY,), BOOL, is_null, strict=False),
+    Function("is_not_null", (ANY,), BOOL, is_not_null, strict=False),
+)

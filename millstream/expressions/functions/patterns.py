@@ -1,0 +1,41 @@
+"""LIKE and ILIKE."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from millstream.expressions.functions.function import Function, Maybe
+from millstream.expressions.tree import BOOL, STRING
+
+
+def like(a: Maybe, pattern: Maybe) -> Maybe:
+    r"""`a LIKE pattern`.
+
+    >>> like("a.c", "a.%"), like("abc", "a.%"), like("10%", "10\\%"), like(None, "%")
+    (True, False, True, None)
+    """
+    return None if a is None or pattern is None else _pattern(pattern, False).fullmatch(a) is not None
+
+
+def ilike(a: Maybe, pattern: Maybe) -> Maybe:
+    """`a ILIKE pattern`: case does not matter."""
+    return None if a is None or pattern is None else _pattern(pattern, True).fullmatch(a) is not None
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str, any_case: bool) -> re.Pattern[str]:
+    parts = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == "\\":
+            parts.append(re.escape(next(characters, "\\")))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
+    return re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if any_case else 0))
+
+
+FUNCTIONS = (
+    Function("like", (STRING, STRING), BOOL, like),
+    Function("ilike", (STRING, STRING), BOOL, ilike),
+)

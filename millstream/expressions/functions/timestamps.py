@@ -1,0 +1,144 @@
+"""Time stamps and intervals, which are microseconds, the former since 1970 in UTC."""
+
+from __future__ import annotations
+
+from millstream.expressions.functions.dates import add_months, date_of_day, day_number
+from millstream.expressions.functions.function import SAME, Function, Maybe, Number, Result
+from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, STRING, TIMESTAMP
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+_HOUR, _MINUTE = 3600 * SECOND, 60 * SECOND
+_UNITS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": _MINUTE, "hour": _HOUR}
+
+
+def day_of(timestamp: Maybe) -> Maybe:
+    """The date of a time stamp."""
+    return None if timestamp is None else timestamp // DAY
+
+
+def kernel_day_of(timestamp: Number, timestamp_null: bool) -> Result:
+    """The date of a time stamp."""
+    return timestamp // DAY, timestamp_null
+
+
+def midnight(date: Maybe) -> Maybe:
+    """The time stamp at which a date begins."""
+    return None if date is None else date * DAY
+
+
+def hour(timestamp: Maybe) -> Maybe:
+    """The hour of the day."""
+    return None if timestamp is None else timestamp % DAY // _HOUR
+
+
+def kernel_hour(timestamp: Number, timestamp_null: bool) -> Result:
+    """The hour of the day."""
+    return timestamp % DAY // _HOUR, timestamp_null
+
+
+def minute(timestamp: Maybe) -> Maybe:
+    """The minute of the hour."""
+    return None if timestamp is None else timestamp % _HOUR // _MINUTE
+
+
+def kernel_minute(timestamp: Number, timestamp_null: bool) -> Result:
+    """The minute of the hour."""
+    return timestamp % _HOUR // _MINUTE, timestamp_null
+
+
+def second(timestamp: Maybe) -> Maybe:
+    """The second of the minute."""
+    return None if timestamp is None else timestamp % _MINUTE // SECOND
+
+
+def kernel_second(timestamp: Number, timestamp_null: bool) -> Result:
+    """The second of the minute."""
+    return timestamp % _MINUTE // SECOND, timestamp_null
+
+
+def unix_seconds(timestamp: Maybe) -> Maybe:
+    """Seconds since 1970."""
+    return None if timestamp is None else timestamp // SECOND
+
+
+def kernel_unix_seconds(timestamp: Number, timestamp_null: bool) -> Result:
+    """Seconds since 1970."""
+    return timestamp // SECOND, timestamp_null
+
+
+def unix_millis(timestamp: Maybe) -> Maybe:
+    """Milliseconds since 1970."""
+    return None if timestamp is None else timestamp // 1000
+
+
+def kernel_unix_millis(timestamp: Number, timestamp_null: bool) -> Result:
+    """Milliseconds since 1970."""
+    return timestamp // 1000, timestamp_null
+
+
+def unix_micros(timestamp: Maybe) -> Maybe:
+    """Microseconds since 1970: what a time stamp is at run time."""
+    return timestamp
+
+
+def kernel_unix_micros(timestamp: Number, timestamp_null: bool) -> Result:
+    """Microseconds since 1970."""
+    return timestamp, timestamp_null
+
+
+def shift_months(timestamp: Maybe, months: Maybe) -> Maybe:
+    """A time stamp some months on."""
+    if timestamp is None or months is None:
+        return None
+    moved = add_months(timestamp // DAY, months)
+    return None if moved is None else moved * DAY + timestamp % DAY
+
+
+def date_trunc(unit: Maybe, timestamp: Maybe) -> Maybe:
+    """The beginning of the unit that a time stamp is in; NULL if there is no such unit."""
+    if unit is None or timestamp is None:
+        return None
+    name = unit.lower()
+    if name in _UNITS:
+        return timestamp - timestamp % _UNITS[name]
+    days = timestamp // DAY
+    start = date_of_day(days)
+    match name:
+        case "day" | "dd":
+            return days * DAY
+        case "week":
+            return (days - start.weekday()) * DAY
+        case "month" | "mon" | "mm":
+            return midnight(day_number(start.year, start.month, 1))
+        case "quarter":
+            return midnight(day_number(start.year, (start.month - 1) // 3 * 3 + 1, 1))
+        case "year" | "yyyy" | "yy":
+            return midnight(day_number(start.year, 1, 1))
+    return None
+
+
+def scale_interval(interval: Maybe, factor: Maybe) -> Maybe:
+    """An interval so many times."""
+    if interval is None or factor is None:
+        return None
+    try:
+        scaled = round(interval * factor)
+    except (OverflowError, ValueError):
+        return None
+    return scaled if abs(scaled) < 2**63 else None
+
+
+FUNCTIONS = (
+    Function("day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of),
+    Function("midnight", (DATE,), TIMESTAMP, midnight),
+    Function("hour", (TIMESTAMP,), INT32, hour, kernel_hour, sql=("hour",)),
+    Function("minute", (TIMESTAMP,), INT32, minute, kernel_minute, sql=("minute",)),
+    Function("second", (TIMESTAMP,), INT32, second, kernel_second, sql=("second",)),
+    Function("unix_seconds", (TIMESTAMP,), INT64, unix_seconds, kernel_unix_seconds, sql=("unix_seconds",)),
+    Function("unix_millis", (TIMESTAMP,), INT64, unix_millis, kernel_unix_millis, sql=("unix_millis",)),
+    Function("unix_micros", (TIMESTAMP,), INT64, unix_micros, kernel_unix_micros, sql=("unix_micros",)),
+    Function("shift_months", (TIMESTAMP, MONTHS), TIMESTAMP, shift_months),
+    Function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, date_trunc, sql=("date_trunc",)),
+    Function("scale_interval", (INTERVAL, FLOAT64), SAME, scale_interval),
+)
