@@ -145,7 +145,7 @@ def _bound(cursor: Cursor, unit: str) -> int | None:
     if cursor.take("UNBOUNDED"):
         length = UNBOUNDED
     elif unit == "ROWS":
-        length = cursor.rows()
+        length = cursor.rows(unit=False)
     else:
         length = cursor.interval() // MICROSECOND
     if cursor.take("FOLLOWING"):

@@ -126,13 +126,13 @@ class Cursor:
         after = self.tokens[self.index + 1 : self.index + 2]
         return bool(after) and after[0].text.upper() in {"ROW", "ROWS"} and not self.peek("INTERVAL")
 
-    def rows(self) -> int:
-        """Read a number of rows: `10 ROWS`, or `10`."""
+    def rows(self, unit: bool = True) -> int:
+        """Read a number of rows: `10 ROWS`, or `10`; without its `unit` where that has been said."""
         token = self.current
         if token is None or not token.text.isdigit():
             self.fail("expected a number of rows", hint="write it as 10 ROWS")
         self.index += 1
-        if not self.take("ROWS"):
+        if unit and not self.take("ROWS"):
             self.take("ROW")
         return int(token.text)
 

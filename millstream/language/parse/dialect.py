@@ -14,6 +14,7 @@ from millstream.language.parse.every_argument import check_arguments
 from millstream.language.parse.every_word import check_brackets, check_words
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
+from millstream.language.parse.spans import span_of
 from millstream.language.parse.spark_dialect import SparkFaithful
 from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 
@@ -88,6 +89,21 @@ class Esl(SparkFaithful):
             parsed: exp.SetOperation | None = super().parse_set_operation(this, consume_pipe, intersect_only)
             if ordered and parsed is not None:
                 parsed.meta["ordered"] = True
+            return parsed
+
+        def _parse_primary(self) -> exp.Expr | None:
+            return self._placed(self._index, super()._parse_primary())
+
+        def _parse_limit(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            return self._placed(self._index, super()._parse_limit(*args, **kwargs))
+
+        def _parse_offset(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            return self._placed(self._index, super()._parse_offset(*args, **kwargs))
+
+        def _placed(self, begin: int, parsed: exp.Expr | None) -> exp.Expr | None:
+            """A node that knows its place in the text, also where sqlglot notes none: for `()` and `LIMIT NULL`."""
+            if parsed is not None and self._index > begin and span_of(parsed) is None:
+                parsed.meta.update(start=self._tokens[begin].start, end=self._prev.end)
             return parsed
 
         def _parse_emit(self) -> EslWindow:

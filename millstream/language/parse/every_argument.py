@@ -116,6 +116,15 @@ def check_arguments(root: exp.Expr, tokens: list[Token]) -> None:
         if type(node) is exp.Count and node.this is None:
             around = span_of(node) or (tokens[0].start, tokens[-1].end + 1)
             raise NotUnderstood("count counts nothing here", around, hint="count(*) counts tuples, count(x) values")
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Identifier | exp.Star):
+            around = span_of(node.this) or span_of(node) or (tokens[0].start, tokens[-1].end + 1)
+            hint = "fields of structs are named, as in box.w; items of arrays are counted, as in tags[0]"
+            raise NotUnderstood("a name is missing behind the dot", around, hint=hint)
+        if type(node) is exp.Tuple and not node.expressions and not isinstance(parent, exp.Any | exp.All):
+            around = span_of(node) or (tokens[0].start, tokens[-1].end + 1)
+            raise NotUnderstood(
+                "the parentheses are empty", around, hint="write a value between them, or leave them out"
+            )
         if isinstance(node, _PARAMETERS):
             around = span_of(node) or span_of(parent) or (tokens[0].start, tokens[-1].end + 1)
             raise NotUnderstood("parameters are not part of ESL", around, hint="write the value itself")
