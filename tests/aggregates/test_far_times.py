@@ -8,7 +8,7 @@ import pytest
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN
-from tests.aggregates.test_laws import bindings
+from tests.aggregates.arguments import bindings
 
 FAR = {
     pa.timestamp("us", "UTC"): ([2**61, None, -(2**61), 253_402_300_800_000_000, 2**61, 0], pa.int64()),

@@ -20,39 +20,13 @@ from hypothesis import strategies as st
 from millstream.aggregates.codes import encode
 from millstream.aggregates.contract import Aggregate, State, put, take
 from millstream.aggregates.registry import ALIASES, BUILT_IN, find, names
+from tests.aggregates.arguments import CONSTANTS, bindings
 from tests.drawing import drawn
 
 GROUPS = 3
-KINDS = (
-    *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
-    *(pa.decimal128(9, 2), pa.decimal128(18, 4), pa.decimal128(38, 6)),
-    *(pa.string(), pa.bool_(), pa.date32(), pa.timestamp("us", "UTC")),
-)
-CONSTANTS = {"quantile": (pa.float64(), 0.3), "string_agg": (pa.string(), "-")}
 KEYED = ("min_by", "max_by")
 WIDE = Context(prec=60)
 APPROXIMATE = ("var_samp", "var_pop", "stddev_samp", "stddev_pop", "covar_samp", "covar_pop", "corr")
-
-
-def bindings(cls: type[Aggregate]) -> list[tuple[pa.DataType, ...]]:
-    """All argument types that an aggregate takes."""
-    if cls.arity == 0:
-        return [()]
-    found = []
-    for kind in KINDS:
-        if cls.arity == 1:
-            candidates: list[tuple[pa.DataType, ...]] = [(kind,)]
-        elif cls.name in CONSTANTS:
-            candidates = [(kind, CONSTANTS[cls.name][0])]
-        else:
-            candidates = [(kind, pa.float64()), (kind, kind), (pa.string(), kind)]
-        for candidate in candidates:
-            try:
-                cls(candidate)
-            except TypeError:
-                continue
-            found.append(candidate)
-    return found
 
 
 def values(kind: pa.DataType, tame: bool) -> st.SearchStrategy[Any]:

@@ -30,7 +30,8 @@ from millstream.windows.emit import Pace
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Tuple
-from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
+from tests.aggregates.arguments import CONSTANTS, bindings
+from tests.aggregates.test_laws import APPROXIMATE, same, values
 
 SLACK = 5
 

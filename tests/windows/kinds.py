@@ -86,17 +86,16 @@ def _brackets(text: str) -> Sentence:
     return f"[{text}]", "{s}"
 
 
-def _cumulate(text: str) -> Sentence:
-    found = re.fullmatch(r"CUMULATE step (.*), size ([^,]*)(?:, ORIGIN '(.*)')?", text)
+def _function(text: str) -> Sentence:
+    """`CUMULATE step 1 second, size 5 seconds` as a table function of its lengths, and of its OFFSET if it has one."""
+    found = re.fullmatch(r"(\w+) (.*?)(?:, ORIGIN '(.*)')?", text)
     assert found, text
-    origin = datetime.fromisoformat(found[3]).replace(tzinfo=UTC) if found[3] else datetime(1970, 1, 1, tzinfo=UTC)
-    offset = (origin - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    lengths = f"INTERVAL '{found[1]}', INTERVAL '{found[2]}', INTERVAL '{offset} MICROSECONDS'"
-    return "", f"CUMULATE(TABLE {{s}}, DESCRIPTOR({{ts}}), {lengths})"
-
-
-def _session(text: str) -> Sentence:
-    return "", f"SESSION(TABLE {{s}}, DESCRIPTOR({{ts}}), INTERVAL '{text.removeprefix('SESSION gap ')}')"
+    lengths = [part.partition(" ")[2] for part in found[2].split(", ")]
+    if found[3]:
+        moment = datetime.fromisoformat(found[3]).replace(tzinfo=UTC)
+        lengths.append(f"{(moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)} MICROSECONDS")
+    intervals = ", ".join(f"INTERVAL '{length}'" for length in lengths)
+    return "", f"{found[1]}(TABLE {{s}}, DESCRIPTOR({{ts}}), {intervals})"
 
 
 def _slide_by_tuple(text: str) -> Sentence:
@@ -106,11 +105,11 @@ def _slide_by_tuple(text: str) -> Sentence:
 
 WRITTEN: dict[type[Window[Any]], Callable[[str], Sentence]] = {
     Sliding: _brackets,
-    Cumulate: _cumulate,
+    Cumulate: _function,
     Landmark: _brackets,
     Rows: _brackets,
     SlideByTuple: _slide_by_tuple,
-    Session: _session,
+    Session: _function,
     OverRange: lambda text: (f"OVER ({text})", "{s}"),
     OverRows: lambda text: (f"OVER ({text})", "{s}"),
 }

@@ -20,7 +20,7 @@ from millstream.language.bound import Rows as Asked
 from millstream.language.parser import parse
 from millstream.operators.evaluation import evaluation
 from millstream.operators.registry import RUNNERS, runner
-from millstream.windows import Cumulate, Over, OverRange, Paned, Session, Tuple, Whole, Window
+from millstream.windows import Over, OverRange, Paned, Session, Tuple, Whole, Window
 from tests.drawing import drawn
 from tests.language.auctions import catalog
 from tests.windows.kinds import DRAWN, WRITTEN, discovered, streams
@@ -247,8 +247,8 @@ def query(window: Window[Any], items: str = "count(*)", stream: str = STREAM, ti
 def _writable(window: Window[Any]) -> Window[Any]:
     """What can be written of a window: functions have an OFFSET of 0 or more, frames go by their own time."""
     match window:
-        case Cumulate():
-            return replace(window, origin=abs(window.origin))
+        case Paned() if WRITTEN[type(window)](window.text)[1] != "{s}":
+            return window.from_origin(abs(window.origin))
         case OverRange():
             return replace(window, origin=0)
         case _ if hasattr(window, "partitioned"):

@@ -17,7 +17,8 @@ from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.ordered import frame_states as module
 from millstream.operators.ordered.frame_states import frame_answers, frame_states
 from millstream.operators.ordered.totals import Totals
-from tests.aggregates.test_laws import APPROXIMATE, CONSTANTS, bindings, same, values
+from tests.aggregates.arguments import CONSTANTS, bindings
+from tests.aggregates.test_laws import APPROXIMATE, same, values
 from tests.drawing import drawn
 
 every_aggregate = pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)

@@ -28,7 +28,8 @@ from millstream.spark.stage.packets import scatter
 from millstream.windows.over_range import OverRange
 from millstream.windows.over_rows import OverRows
 from millstream.windows.tuples import Tuple, ordered
-from tests.aggregates.test_laws import bindings, same
+from tests.aggregates.arguments import bindings
+from tests.aggregates.test_laws import same
 from tests.drawing import drawn
 from tests.operators.ordered.test_frame_states import argument_values, every_aggregate, whole
 
