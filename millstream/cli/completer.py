@@ -169,7 +169,7 @@ class EslCompleter(Completer):
             for name in offered:
                 if name.startswith(kind.lower()):
                     yield Completion(f"{name}:", -len(kind))
-        elif kind.lower() in offered and CONNECTORS[kind.lower()].files:
+        elif kind.lower() in offered and CONNECTORS[kind.lower()].path:
             yield from self._paths.get_completions(Document(path), event)
 
     def _command(self, before: str, event: CompleteEvent) -> Iterator[Completion]:

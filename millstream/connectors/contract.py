@@ -38,8 +38,9 @@ class Connector:
     `source.py` beside the spec has a function for each role in which it is read, `stream` and `table`, and `rejected`
     where a stream is read otherwise for its rejected rows; `sink.py` has `sink`.
 
-    `example` is a place as it could be written, empty if the kind takes none. `files`: the place is a path. `clocked`:
-    its time stamps are those of the clock, so that none runs ahead of it.
+    `example` is a place as it could be written, empty if the kind takes none. `path`: the place is a path, relative to
+    the script. `files`: Spark reads files there, and each row is known by its file. `clocked`: its time stamps are
+    those of the clock, so that none runs ahead of it.
 
     The functions say what is wrong with a place; with a column, given the options; and with a column where bad files
     are to be rejected.
@@ -50,6 +51,7 @@ class Connector:
     example: str = ""
     source_options: Mapping[str, Option] = field(default_factory=dict)
     sink_options: Mapping[str, Option] = field(default_factory=dict)
+    path: bool = False
     files: bool = False
     clocked: bool = False
     place_problem: Callable[[str], Problem | None] = _nothing

@@ -194,10 +194,10 @@ def _carried_out(bound: Bound) -> Select | None:
 def _anchored(definition: Definition, base: Path) -> Definition:
     """The definition with a relative address made absolute."""
     match definition:
-        case Stream(source=Address() as source) if connector(source).files:
+        case Stream(source=Address() as source) if connector(source).path:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Table(source=source) if connector(source).files:
+        case Table(source=source) if connector(source).path:
             return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Sink(address=address) if connector(address).files:
+        case Sink(address=address) if connector(address).path:
             return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
     return definition

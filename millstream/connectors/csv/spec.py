@@ -29,6 +29,7 @@ SPEC = Connector(
         **BATCH,
     },
     sink_options={**CSV_TEXT, **FOLDER},
+    path=True,
     files=True,
     column_problem=nested_problem,
 )

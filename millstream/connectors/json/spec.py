@@ -11,5 +11,6 @@ SPEC = Connector(
     "data/bids",
     source_options=BATCH,
     sink_options=FOLDER,
+    path=True,
     files=True,
 )

@@ -24,6 +24,7 @@ SPEC = Connector(
     "data/items",
     source_options=BATCH,
     sink_options=FOLDER,
+    path=True,
     files=True,
     reject_problem=_reject_problem,
 )
