@@ -15,8 +15,7 @@ from millstream.aggregates.contract import Aggregate, Groups, State, Times
 class VarSamp(Aggregate):
     """The variance of a sample: squared distances from the mean, divided by one less than their number.
 
-    The state is a count, a mean and the squared distances from it; two of them merge without cancellation (Chan,
-    Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
+    The state is a count, a mean and the squared distances from it; two of them merge without cancellation [Chan 1979].
 
     >>> variance = VarSamp([pa.int64()])
     >>> state = variance.reduce(variance.zero(2), np.array([0, 0, 1]), [pa.array([1, 3, 5])], np.array([1, 2, 3]))

@@ -23,7 +23,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Read an address; the spelling of the Stream Mill paper, `port4445`, means `tcp:4445`."""
+        """Read an address; the spelling of [Bai 2006], `port4445`, means `tcp:4445`."""
         if paper := re.fullmatch(r"port\s*(\d+)", text.strip(), re.IGNORECASE):
             return cls("tcp", paper[1])
         kind, colon, rest = text.strip().partition(":")

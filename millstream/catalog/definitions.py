@@ -27,7 +27,7 @@ Options = Mapping[str, str]
 
 
 class TimeStamp(Enum):
-    """Where a stream's time stamp comes from (Stream Mill, section 2)."""
+    """Where a stream's time stamp comes from [Bai 2006, section 2]."""
 
     EXTERNAL = "external"  # a column of the data
     INTERNAL = "internal"  # stamped on arrival, into the column current_time

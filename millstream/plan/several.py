@@ -15,7 +15,7 @@ from millstream.windows.join_kind import JoinKind
 from millstream.windows.reach import Reach
 
 JOINT = "greatest of both time stamps"
-"""What the joint punctuation of a join is about (thesis, figures 7-3 to 7-5)."""
+"""What the joint punctuation of a join is about [Li 2008, figures 7-3 to 7-5]."""
 
 
 @dataclass(frozen=True)

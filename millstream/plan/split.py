@@ -15,7 +15,7 @@ SHARE = "__share"
 
 @dataclass(frozen=True)
 class Split(Node):
-    """For each sink the rows that its condition lets pass, with its columns (EPIC's splitstream)."""
+    """For each sink the rows that its condition lets pass, with its columns (splitstream in [Badiozamy 2013])."""
 
     below: Node
     outputs: tuple[Output, ...]

@@ -1,4 +1,4 @@
-"""Several streams that are read as one: tuples pass at once, progress is that of the slowest (meld, thesis 5.2)."""
+"""Meld: several streams read as one. Tuples pass at once, progress is that of the slowest [Li 2008, section 5.2]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Punctuation: what a stream promises about the tuples that are still to come (thesis, chapter 4)."""
+"""Punctuation: what a stream promises about the tuples that are still to come [Li 2008, chapter 4]."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from millstream.windows.words import duration, moved_to
 class Cumulate(Paned):
     """Window w is [start, end) with end = origin + (w + 1) * step and start the last origin + k * size before end.
 
-    As CUMULATE of Flink: the size is a multiple of the step. Not in the thesis.
+    As CUMULATE of Flink: the size is a multiple of the step. Not in [Li 2008].
 
     >>> day = Cumulate(step=2, size=6)
     >>> [day.bounds(w) for w in range(-1, 4)]

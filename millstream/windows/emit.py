@@ -1,4 +1,4 @@
-"""Frequent emission: answers of a window while it fills (EPIC, section 2.1)."""
+"""Frequent emission: answers of a window while it fills [Badiozamy 2013, section 2.1]."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FOREVER = 2**62
 
 @dataclass(frozen=True)
 class Landmark(Paned):
-    """Window w is (-oo, end) with end = origin + (w + 1) * slide: RANGE ALL, thesis Eq. 5.7 to 5.9.
+    """Window w is (-oo, end) with end = origin + (w + 1) * slide: RANGE ALL [Li 2008, Eq. 5.7 to 5.9].
 
     Every later window has the tuples of the earlier ones, without end. `windows` and `wids` are those to whose last
     slide a tuple came: the others hold what the one before them did, so that they say nothing new, and between two

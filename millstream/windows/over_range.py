@@ -18,7 +18,7 @@ class OverRange(Over):
     """The frame of tuple t is [t - range, t], peers included: standard SQL's RANGE i PRECEDING; None is UNBOUNDED.
 
     With a slide only the last tuple of each slot [origin + k * slide, origin + (k + 1) * slide) of its key answers.
-    This is the slide-by-tuple window of thesis Eq. 5.10 to 5.12, closed at both ends. An `active` one (ACTIVE
+    This is the slide-by-tuple window of [Li 2008, Eq. 5.10 to 5.12], closed at both ends. An `active` one (ACTIVE
     EXPIRATION) also answers when a tuple leaves: then the column `stamp`, if there is one, has the moment of that.
 
     >>> tuples = [Tuple(0, 1), Tuple(10, 2), Tuple(11, 3), Tuple(11, 4)]

@@ -19,7 +19,7 @@ MOST = int(np.iinfo(np.int64).max)
 class JoinPromises(NamedTuple):
     """Times before which no answer that is still to come is stamped; None where nothing can be said.
 
-    `joint` is about the later one of the two time stamps of an answer (thesis, section 7.2).
+    `joint` is about the later one of the two time stamps of an answer [Li 2008, section 7.2].
     """
 
     left: int | None

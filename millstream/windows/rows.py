@@ -17,7 +17,9 @@ RowsId = int | tuple[int, Hashable]
 
 @dataclass(frozen=True)
 class Rows(Window[RowsId]):
-    """Window i has the ranks [(i + 1) * slide - range, (i + 1) * slide), counted from 0, for i >= 0: Eq. 5.4 to 5.6.
+    """Window i has the ranks [(i + 1) * slide - range, (i + 1) * slide), counted from 0, for i >= 0.
+
+    These are the windows of [Li 2008, Eq. 5.4 to 5.6].
 
     Ends are aligned, so that there is an answer after every slide; the first windows may be partial. Partitioned, each
     key has its own ranks and the id is (i, key). Ranks follow the time stamps, ties the numbers of the

@@ -22,7 +22,7 @@ class Session(Window[SessionId]):
 
     Two consecutive tuples of a key are in one session if and only if their distance < gap. At exactly the gap a new
     session starts, for the older one, half-open, has ended there: so does Calcite, while Flink merges windows that
-    touch. Not in the thesis.
+    touch. Not in [Li 2008].
 
     >>> visits = Session(gap=10)
     >>> tuples = [Tuple(0, 1, "a"), Tuple(9, 2, "a"), Tuple(19, 3, "a"), Tuple(5, 4, "b")]

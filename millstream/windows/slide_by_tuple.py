@@ -18,7 +18,7 @@ _COUNTED = {"row": "by arrival", "rank": "by time stamp"}
 
 @dataclass(frozen=True)
 class SlideByTuple(Window[int]):
-    """Window w is (w - range, w], for the times w of every n-th tuple: thesis Eq. 5.10 to 5.18.
+    """Window w is (w - range, w], for the times w of every n-th tuple [Li 2008, Eq. 5.10 to 5.18].
 
     The n-th, 2n-th, ... tuples are those of the arrival numbers n, 2n, ... (order "row", Eq. 5.10 to 5.15), or of
     these ranks in time-stamp order, ties by number (order "rank", Eq. 5.16 to 5.18). Tuples of one time have one

@@ -19,7 +19,7 @@ class Sliding(Paned):
     Starts are aligned, as in HOP of Flink and Calcite. The range need not be a multiple of the slide; when the slide
     is larger than the range, the tuples in between belong to no window.
 
-    Thesis Eq. 5.1 to 5.3 align the ends: its window v is [o + (v + 1) * slide - range, o + (v + 1) * slide), with
+    [Li 2008, Eq. 5.1 to 5.3] aligns the ends: window v is [o + (v + 1) * slide - range, o + (v + 1) * slide), with
     o = min(T). Where the range is m slides these are the same windows under other numbers, w = v + 1 - m; for any
     range they are `Sliding(range, slide, o - range)`, with w = v + 1. (The brackets of Eq. 5.3 must be floors, as its
     own example shows.)

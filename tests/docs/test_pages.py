@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from millstream.aggregates import registry
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import SETTINGS
 from millstream.connectors.registry import CONNECTORS
@@ -23,8 +24,8 @@ from millstream.language.trial.pretend import pretend
 from millstream.language.types.functions import FORBIDDEN
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks", "soccer")
-PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
+NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks", "soccer", "glossary", "bibliography")
+PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in NAMES))
 WORD_LIMITS = {"README.md": 500, "docs/quickstart.md": 449, "docs/architecture.md": 2400, "docs/operations.md": 900}
 REFUSALS: dict[str, type[Exception]] = {"sql not-yet": NotYet, "sql refused": Refused}
 INFOS = {"sh", "sql", "python", "text", *REFUSALS}
@@ -128,6 +129,12 @@ def test_the_reference_names_every_option_setting_and_forbidden_function() -> No
         known |= {f"{kind}:", *spec.source_options, *spec.sink_options}
     named = set(re.findall(r"`(\w+:?)[^`\n]*`", FENCE.sub("", page("docs/language.md"))))
     assert known <= named
+
+
+def test_the_reference_names_every_aggregate() -> None:
+    written_otherwise = {"count_star", *set(registry.DISTINCT.values()) - set(registry.DISTINCT)}
+    named = set(re.findall(r"`(\w+)", page("docs/language.md")))
+    assert {*registry.names(), *registry.ALIASES} - written_otherwise <= named
 
 
 @pytest.mark.spark

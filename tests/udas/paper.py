@@ -1,4 +1,4 @@
-"""The aggregates of the Stream Mill paper, as printed there but for names that are built-in functions.
+"""The aggregates of [Bai 2006], as printed there but for names that are built-in functions.
 
 Its max prunes with <, as the printed <= would drop the newcomer, which already is in the window; and the parameters of
 its alarm have types. Product grouping and frequent items are described there, and not printed.

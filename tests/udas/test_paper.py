@@ -1,4 +1,4 @@
-"""The aggregates of the Stream Mill paper, tuple by tuple, against what they must answer."""
+"""The aggregates of [Bai 2006], tuple by tuple, against what they must answer."""
 
 from __future__ import annotations
 

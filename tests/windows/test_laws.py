@@ -262,13 +262,13 @@ def test_over_frames(window: Over, tuples: list[Tuple]) -> None:
 
 @some
 @given(range_=SIZES, slide=SIZES, tuples=streams(), v=st.integers(0, 20))
-def test_the_windows_of_the_thesis_are_sliding_windows(range_: int, slide: int, tuples: list[Tuple], v: int) -> None:
+def test_windows_with_aligned_ends_are_sliding_windows(range_: int, slide: int, tuples: list[Tuple], v: int) -> None:
     least = min((t.time for t in tuples), default=0)
     end = least + (v + 1) * slide
-    thesis = [t for t in tuples if end - range_ <= t.time < end]
-    assert Sliding(range_, slide, least - range_).extent(v + 1, tuples) == thesis
+    theirs = [t for t in tuples if end - range_ <= t.time < end]
+    assert Sliding(range_, slide, least - range_).extent(v + 1, tuples) == theirs
     if range_ % slide == 0:
-        assert Sliding(range_, slide, least).extent(v + 1 - range_ // slide, tuples) == thesis
+        assert Sliding(range_, slide, least).extent(v + 1 - range_ // slide, tuples) == theirs
 
 
 @some

@@ -90,7 +90,7 @@ def _udaf(arguments: argparse.Namespace) -> int:
 
 
 def _add_paper(parts: Any) -> None:
-    what = "figures 4 to 7 of the Stream Mill paper: rate by window, and rate and memory by slide, without Spark"
+    what = "figures 4 to 7 of [Bai 2006]: rate by window, and rate and memory by slide, without Spark"
     parser = parts.add_parser("paper", help=what, description=what)
     parser.add_argument(
         "--aggregates", type=names, default=[], metavar="NAMES", help="average, frequent or both (both)"

@@ -1,6 +1,6 @@
 """`idle`: how long answers wait for a stream that is nearly silent, by the kind of heartbeats it is given.
 
-The experiment behind figures 5 to 8 of the paper on time stamps in Stream Mill: a fast and a slow stream, a filter on
+The experiment behind [Bai 2008, figures 5 to 8]: a fast and a slow stream, a filter on
 each, and their union. Both are stamped on arrival, so that the slow one can be asked how far it has come at any time
 and no IDLE AFTER has a part in the figures. The union is counted in windows, or given in the order of time.
 """
@@ -38,7 +38,7 @@ QUERIES = {
     COUNT: "SELECT window_end, count(*) [RANGE {window} SECONDS, WA t] AS n FROM ({fast} UNION ALL {slow}) AS u",
     MERGE: "{fast} MERGE ORDERED {slow}",
 }
-"""What is asked of the two filtered streams. The second is the paper's own union, which keeps the order."""
+"""What is asked of the two filtered streams. The second is the union of [Bai 2008], which keeps the order."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 PASSED = 0.95
-"""The share of rows that the filter of each stream lets through, as in the paper: those whose `v` is below."""
+"""The share of rows that the filter of each stream lets through, as in [Bai 2008]: those whose `v` is below."""
 
 
 def produce(root: Path, log: Path, *, rates: Mapping[str, float], every: int) -> None:

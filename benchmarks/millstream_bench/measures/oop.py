@@ -2,7 +2,7 @@
 
 Each query runs twice over the same tuples: by operators that take tuples as they come and go by punctuation, and by
 the same operators with MERGE ORDERED on each input in front, as systems do that rely on order. The experiments are
-those behind figures 8-8 to 8-11 of the thesis on window queries; there the two are called OOP and IOP.
+those behind [Li 2008, figures 8-8 to 8-11]; there the two are called OOP and IOP.
 """
 
 from __future__ import annotations

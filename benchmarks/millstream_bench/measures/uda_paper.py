@@ -1,4 +1,4 @@
-"""`uda paper`: figures 4 to 7 of the Stream Mill paper. Operators of OVER without Spark, driven over one window.
+"""`uda paper`: [Bai 2006, figures 4 to 7]. Operators of OVER without Spark, driven over one window.
 
 Figures 4 and 5 are rates by the size of the window at a slide of 1, figures 6 and 7 memory and rate by the slide.
 """

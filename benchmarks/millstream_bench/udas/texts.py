@@ -40,7 +40,7 @@ CREATE ALGEBRAIC AGGREGATE sql_parts (total DOUBLE, n BIGINT) : (total DOUBLE, n
   TERMINATE:  { INSERT INTO RETURN SELECT total, n FROM state; }
 }"""
 
-# The paper's version C: the same arithmetic as with EXPIRE, but the aggregate itself must remember what leaves.
+# Version C of [Bai 2006]: the same arithmetic as with EXPIRE, but the aggregate itself must remember what leaves.
 OWN_WINDOW_AVERAGE = """
 CREATE AGGREGATE sql_avg (x DOUBLE, span BIGINT) : DOUBLE {
   TABLE state (total DOUBLE, n BIGINT, newest BIGINT) AS VALUES (0, 0, 0);

@@ -48,7 +48,7 @@ none of those that mean something is among them. It skips headers, after a look 
 
 
 def text_options(options: dict[str, object]) -> dict[str, str]:
-    """How a line of CSV is written (RFC 4180), in Spark's words."""
+    """How a line of CSV is written [RFC 4180], in Spark's words."""
     null = str(options.get("null") or "")
     return {
         "sep": str(options["delimiter"]),

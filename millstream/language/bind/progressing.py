@@ -14,7 +14,7 @@ def progressing(items: Sequence[Item], scope: Scope) -> tuple[str, ...]:
     """The items that are time stamps of the input as they are.
 
     The greatest of both time stamps of a join is one too: no pair that is still to come is older than both streams
-    (the joint punctuation of the thesis, section 7.2).
+    (the joint punctuation of [Li 2008, section 7.2]).
     """
     times = [time.lower() for time in scope.times]
     plain = [i.name for i in items if isinstance(i.expression, exp.Column) and i.expression.name.lower() in times]

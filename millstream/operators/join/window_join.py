@@ -1,4 +1,4 @@
-"""The window join of two streams, whatever the order of their tuples: OA-Join of the thesis, chapter 7."""
+"""The window join of two streams, whatever the order of their tuples: OA-Join [Li 2008, chapter 7]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of windows while they fill: EMIT (EPIC, section 2.1)."""
+"""Answers of windows while they fill: EMIT [Badiozamy 2013, section 2.1]."""
 
 from __future__ import annotations
 

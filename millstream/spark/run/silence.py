@@ -1,4 +1,4 @@
-"""Silent inputs: enabling time stamps, made on demand (time-stamp management in Stream Mill).
+"""Silent inputs: enabling time stamps, made on demand [Bai 2008].
 
 A stream that is stamped on arrival has come to the present whenever it is asked. One whose time stamps come with its
 tuples is trusted for that only after it has been silent for its IDLE AFTER; then it follows the wall clock, less its
