@@ -91,17 +91,14 @@ class Esl(SparkFaithful):
                 parsed.meta["ordered"] = True
             return parsed
 
+        def _parse_atom(self) -> exp.Expr | None:
+            return self._placed(self._index, super()._parse_atom())
+
         def _parse_primary(self) -> exp.Expr | None:
             return self._placed(self._index, super()._parse_primary())
 
-        def _parse_limit(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            return self._placed(self._index, super()._parse_limit(*args, **kwargs))
-
-        def _parse_offset(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            return self._placed(self._index, super()._parse_offset(*args, **kwargs))
-
         def _placed(self, begin: int, parsed: exp.Expr | None) -> exp.Expr | None:
-            """A node that knows its place in the text, also where sqlglot notes none: for `()` and `LIMIT NULL`."""
+            """A node that knows its place in the text, also where sqlglot notes none: for `()` and `NULL`."""
             if parsed is not None and self._index > begin and span_of(parsed) is None:
                 parsed.meta.update(start=self._tokens[begin].start, end=self._prev.end)
             return parsed

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token
 
 from millstream.intervals import UNITS
 from millstream.language.parse.call_name import name_of_call
+from millstream.language.parse.misshapen import misshapen
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, hint_for
 from millstream.language.parse.spans import span_of
@@ -30,7 +31,6 @@ _LEAVES = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.HexString, exp.RawString, exp.National, exp.Var, exp.Identifier),
     exp.DataTypeParam,
 )
-_PARAMETERS = (exp.Placeholder, exp.Parameter, exp.SessionParameter)
 _ONE = (
     *(exp.From, exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.BitwiseNot, exp.Exists, exp.Any, exp.All),
     *(exp.IgnoreNulls, exp.RespectNulls, exp.TableAlias),
@@ -113,21 +113,10 @@ def check_arguments(root: exp.Expr, tokens: list[Token]) -> None:
     for node, parent, key in _nodes(root):
         if not _may_stand(node, parent, key):
             raise _misplaced(node, tokens)
-        if type(node) is exp.Count and node.this is None:
-            around = span_of(node) or (tokens[0].start, tokens[-1].end + 1)
-            raise NotUnderstood("count counts nothing here", around, hint="count(*) counts tuples, count(x) values")
-        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Identifier | exp.Star):
-            around = span_of(node.this) or span_of(node) or (tokens[0].start, tokens[-1].end + 1)
-            hint = "fields of structs are named, as in box.w; items of arrays are counted, as in tags[0]"
-            raise NotUnderstood("a name is missing behind the dot", around, hint=hint)
-        if type(node) is exp.Tuple and not node.expressions and not isinstance(parent, exp.Any | exp.All):
-            around = span_of(node) or (tokens[0].start, tokens[-1].end + 1)
-            raise NotUnderstood(
-                "the parentheses are empty", around, hint="write a value between them, or leave them out"
-            )
-        if isinstance(node, _PARAMETERS):
-            around = span_of(node) or span_of(parent) or (tokens[0].start, tokens[-1].end + 1)
-            raise NotUnderstood("parameters are not part of ESL", around, hint="write the value itself")
+        if (wrong := misshapen(node, parent)) is not None:
+            at, message, hint = wrong
+            around = span_of(at) or span_of(node) or span_of(parent) or (tokens[0].start, tokens[-1].end + 1)
+            raise NotUnderstood(message, around, hint=hint)
         allowed = _arguments(node)
         if allowed is None:
             raise _unknown(node, type(node).__name__, tokens)

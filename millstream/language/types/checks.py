@@ -210,6 +210,12 @@ def _must_be_true_or_false(node: exp.Expr, where: str) -> Iterator[Mistake]:
 def _arithmetic(node: exp.Expr) -> Iterator[Mistake]:
     sides = (node.this, node.expression)
     left, right = map(_type, sides)
+    if isinstance(node, exp.IntDiv):
+        for side, type_ in zip(sides, (left, right), strict=True):
+            if type_.this in (exp.DType.FLOAT, exp.DType.DOUBLE) or c.is_string(type_):
+                hint = "DIV divides whole numbers; / divides any"
+                yield Mistake(node, f"{_sql(side)} is {type_name(type_)}, which DIV does not divide", hint)
+                return
     if c.is_unknown(left) or c.is_unknown(right):
         return
     for side, type_, other in ((sides[0], left, right), (sides[1], right, left)):
@@ -224,12 +230,6 @@ def _arithmetic(node: exp.Expr) -> Iterator[Mistake]:
             if not stands_for(text, c.DOUBLE):
                 hint = "|| joins texts" if isinstance(node, exp.Add) else "numbers are written without quotes"
                 yield Mistake(node, f"'{text}' is no number", hint)
-                return
-    if isinstance(node, exp.IntDiv):
-        for side, type_ in zip(sides, (left, right), strict=True):
-            if type_.this in (exp.DType.FLOAT, exp.DType.DOUBLE) or c.is_string(type_):
-                hint = "DIV divides whole numbers; / divides any"
-                yield Mistake(node, f"{_sql(side)} is {type_name(type_)}, which DIV does not divide", hint)
                 return
     yield from _time_arithmetic(node, left, right)
 
@@ -325,7 +325,8 @@ def _pattern(node: exp.Expr) -> Iterator[Mistake]:
 def _bitwise(node: exp.Expr) -> Iterator[Mistake]:
     for side in (node.this, *([node.expression] if isinstance(node, exp.Binary) else [])):
         type_ = _type(side)
-        if not _free(type_) and not c.is_integral(type_) and not c.is_string(type_):
+        shifts = isinstance(node, exp.BitwiseLeftShift | exp.BitwiseRightShift)  # they make a number of a text
+        if not _free(type_) and not c.is_integral(type_) and not (shifts and c.is_string(type_)):
             yield Mistake(
                 node, f"{_sql(side)} is {type_name(type_)}, and bits are taken of whole numbers", _cast(side, c.BIGINT)
             )

@@ -143,6 +143,13 @@ def _struct(call: Call) -> SqlType:
     return c.struct_of(zip(names, call.types, strict=True))
 
 
+def _arrays_zip(call: Call) -> SqlType:
+    if not all(isinstance(node, exp.Column) for node in call.nodes):
+        return UNKNOWN  # the fields of others are numbered
+    items = [c.inner(type_, _ARRAY) for type_ in call.types]
+    return c.array_of(c.struct_of((node.name, item) for node, item in zip(call.nodes, items, strict=True)))
+
+
 RULES: dict[str, Rule] = {
     "array": _array,
     "map": _map,
@@ -150,6 +157,7 @@ RULES: dict[str, Rule] = {
     "named_struct": _named_struct,
     **dict.fromkeys(["array_compact", "array_distinct", "shuffle", "slice", "sort_array"], _array_itself),
     "array_sort": _array_itself,
+    "arrays_zip": _arrays_zip,
     "filter": _lambda_over_elements(_array_itself),
     **dict.fromkeys(["array_append", "array_insert", "array_prepend", "array_remove"], _with_element),
     **dict.fromkeys(["array_except", "array_intersect", "array_union", "map_concat"], _same_sets),
