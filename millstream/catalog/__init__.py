@@ -1,1 +1,1 @@
-"""What a name means: streams, tables, sinks and queries, and their schemas."""
+"""Definitions by name: streams, tables, sinks, queries, aggregates, and their schemas."""

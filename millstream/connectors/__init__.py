@@ -1,1 +1,1 @@
-"""Where tuples come from and go to: one folder per kind of source or sink."""
+"""Sources and sinks: one folder per kind, with a spec that needs no Spark."""

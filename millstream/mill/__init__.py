@@ -1,4 +1,4 @@
-"""The running system: statements carried out, queries started, watched and stopped."""
+"""The running system: carries out statements; starts, watches and stops queries."""
 
 from millstream.mill.answers import Answer
 from millstream.mill.mill import Mill, connect

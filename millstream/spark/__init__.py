@@ -1,1 +1,1 @@
-"""The host: session, sources, sinks, and the lowering of plans to Spark."""
+"""The host: Spark's process, plans lowered to frames, stages within tasks, and queries that run."""

@@ -39,7 +39,7 @@ def _said_otherwise(stream: Stream, punctuated_by: exp.Expression) -> set[str]:
 def filtered(frame: DataFrame, predicate: SparkColumn) -> DataFrame:
     """The rows for which the predicate holds, and what speaks of progress.
 
-    The tuples of a source that do not pass go on as mere time stamps, in the column LEFT_OUT: the stream has come to
+    Of tuples of a source that do not pass, the time stamps go on, in the column LEFT_OUT: the stream has come to
     their time, and windows must close though nothing passes.
     """
     if AT not in frame.columns:

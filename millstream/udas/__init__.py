@@ -1,1 +1,1 @@
-"""Aggregates that users define, in SQL or as classes of Python: their bodies as data, and what runs them."""
+"""User-defined aggregates, in SQL or as Python classes: bodies as data, and the code that runs them."""

@@ -1,4 +1,4 @@
-"""Which tuples belong together: the kinds of windows, as definitions and as vectorised assignment."""
+"""The kinds of windows: their definitions, and the vectorised assignment of tuples to windows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What kinds of files share: which files there are, lines of them, and folders and single files that are written."""
+"""What the kinds of files share: lists of files, their lines, and folders and single files as sinks."""

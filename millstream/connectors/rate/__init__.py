@@ -1,1 +1,1 @@
-"""Numbers that Spark makes by itself, so many a second."""
+"""Rows made by a clock, so many a second."""

@@ -1,1 +1,1 @@
-"""What an expression does with columns: one file per family of functions. Knows neither SQL nor the catalog."""
+"""Expressions over Arrow columns: one file per family of functions. No SQL and no catalog here."""

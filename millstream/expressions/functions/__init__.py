@@ -1,1 +1,1 @@
-"""The functions of the language: one file per family, with their signatures and what they are to each evaluator."""
+"""The functions of the language: one file per family, with the signature and the forms of each function."""

@@ -1,1 +1,1 @@
-"""Text to statements: the dialect on sqlglot, and every word accounted for."""
+"""Text to statements: the dialect on sqlglot, and the checks that no word is ignored."""

@@ -1,1 +1,1 @@
-"""A whole script bound before its first statement runs, and the calls in it that Spark is to judge."""
+"""The trial run: a script is bound before its first statement runs, and Spark checks the calls that only it can."""

@@ -1,1 +1,1 @@
-"""Types of expressions, without Spark: which functions there are and what they make of what."""
+"""Types of expressions, without Spark: the functions, the types of their arguments and of their results."""

@@ -1,1 +1,1 @@
-"""What needs tuples in order: rows, sessions, slides by tuple, the ordered merge."""
+"""Operators that need tuples in order: windows of rows, sessions, slides by tuple, the ordered merge."""

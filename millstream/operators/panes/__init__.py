@@ -1,1 +1,1 @@
-"""Windows of time: panes that are filled once, and what is answered from them."""
+"""Windows of time over panes: a tuple is aggregated once, into its pane, and panes are merged into windows."""

@@ -1,1 +1,1 @@
-"""Tuples that pass or wait, each by itself."""
+"""Operators on single tuples: duplicates, late data, and tuples that wait."""

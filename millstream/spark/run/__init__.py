@@ -1,1 +1,1 @@
-"""Queries of Spark that run: started, told of time and of their end, watched."""
+"""Queries that run: how they are started, sent marks, and watched."""

@@ -1,1 +1,1 @@
-"""What runs inside of the tasks of Spark: packing, the stage that hosts an operator, its copy of state."""
+"""Code within Spark's tasks: packets, the stage that hosts an operator, and copies of its state."""

@@ -1,6 +1,6 @@
 """Marks: rows that travel among the tuples of a frame and speak of progress.
 
-A tuple that a WHERE left out goes on as a mere time stamp in the column LEFT_OUT. A mark is a row whose column MARK is
+Of a tuple that a WHERE left out, the time stamp goes on in the column LEFT_OUT. A mark is a row whose column MARK is
 not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;

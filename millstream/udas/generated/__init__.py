@@ -1,1 +1,1 @@
-"""The Python that a body becomes, and what that calls while it runs."""
+"""The Python code made from the body of an aggregate, and the functions that it calls."""

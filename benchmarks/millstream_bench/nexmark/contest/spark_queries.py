@@ -309,6 +309,6 @@ QUERIES = {
 LEFT_OUT = {
     "q4": "an aggregation of an aggregation whose rows change: Spark takes only one whose rows stay",
     "q6": "an aggregation of an aggregation whose rows change: Spark takes only one whose rows stay",
-    "q12": "it hangs on the clock on the wall",
+    "q12": "it depends on wall-clock time",
     "q19": "Spark ranks no rows of a stream, unless its state is programmed by hand",
 }
