@@ -1,4 +1,4 @@
-"""What first, last, min_by and max_by share: the value that goes with the best key."""
+"""The base of first, last, min_by and max_by: the value that goes with the best key."""
 
 from __future__ import annotations
 

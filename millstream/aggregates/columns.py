@@ -1,4 +1,4 @@
-"""What several aggregates do with Arrow columns: leave NULLs out, and cross over to numpy and back."""
+"""Arrow columns for aggregates: without NULLs, and as numpy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the states of windows are found: what an aggregate can do decides."""
+"""The evaluation of an aggregate over windows, from the operations that it has."""
 
 from __future__ import annotations
 

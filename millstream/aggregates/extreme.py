@@ -1,4 +1,4 @@
-"""What min and max share."""
+"""The base of min and max."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tally with a second argument that is the same for all tuples, such as a fraction or a separator."""
+"""The base of tallies with a constant second argument, such as a fraction or a separator."""
 
 from __future__ import annotations
 

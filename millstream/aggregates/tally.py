@@ -1,4 +1,4 @@
-"""What aggregates share that need to know all values: a tally of them."""
+"""The base of aggregates that need all values: a tally of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of SQL and of Arrow, there and back."""
+"""SQL types to Arrow types, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalog: what each name means now, and who depends on whom."""
+"""The catalog: the definition of each name, and which definitions use which."""
 
 from __future__ import annotations
 

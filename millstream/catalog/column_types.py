@@ -1,4 +1,4 @@
-"""The types that there are: those of columns, and what expressions make besides."""
+"""The types of columns, and further types of expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the catalog holds: one frozen definition per stream, table, sink, query and aggregate."""
+"""Definitions in the catalog: a frozen class for a stream, a table, a sink, a query and an aggregate."""
 
 from __future__ import annotations
 

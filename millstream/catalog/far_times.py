@@ -1,4 +1,4 @@
-"""Times of any year as text: Python knows the years 1 to 9999 alone, and time stamps reach to the year 294,247."""
+"""Times of any year as text: Python has the years 1 to 9999 only, and time stamps reach to the year 294,247."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns and schemas: what a row of a stream or a table looks like."""
+"""Columns and schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could come next in a statement that is being typed: keywords, names, columns, functions."""
+"""Completion of a statement while it is typed: keywords, names, columns, functions."""
 
 from __future__ import annotations
 

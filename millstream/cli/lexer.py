@@ -1,4 +1,4 @@
-"""The colours of ESL: what is a keyword, a type, a function, a text."""
+"""The colours of ESL: keywords, types, functions, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is doing, while it does it: a bar on a terminal, plain lines elsewhere."""
+"""The progress of a run: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the signals of the system mean to commands."""
+"""How commands handle the signals of the system."""
 
 from __future__ import annotations
 

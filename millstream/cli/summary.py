@@ -1,4 +1,4 @@
-"""What a run did, query by query."""
+"""The closing summary of a run, query by query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries that fail while a script runs: told at once, and started again if that is wanted."""
+"""Failures of queries while a script runs: reported at once, and restarted on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other names for places whose own names Spark would take for patterns.
+"""Aliases for paths whose names Spark would take for patterns.
 
 There is no way to write such a name that stands for itself wherever Spark uses it. So folders and single files are
 given to Spark as links to them, in a folder of this user's; files that it finds in folders are shown to it with letters

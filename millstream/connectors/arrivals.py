@@ -1,4 +1,4 @@
-"""What a source delivers: good tuples, rejected rows, and the count of both."""
+"""The output of a source: good tuples, rejected rows, and the counts of both."""
 
 from __future__ import annotations
 

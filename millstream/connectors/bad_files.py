@@ -1,4 +1,4 @@
-"""Files that cannot be read as their stream was declared: what is wrong with one, and how it is said."""
+"""Bad files: which error a file that cannot be read gives, and its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many micro-batches it takes to read what is there."""
+"""The number of micro-batches that it takes to read the files that exist."""
 
 from __future__ import annotations
 

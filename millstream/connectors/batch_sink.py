@@ -1,4 +1,4 @@
-"""What every sink can do. A sink is given whole micro-batches, and some of them twice."""
+"""The contract of a sink. It is given whole micro-batches, and after a crash one of them again."""
 
 from __future__ import annotations
 

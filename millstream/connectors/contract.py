@@ -1,4 +1,4 @@
-"""What every kind of source and sink says of itself. There is no Spark here: a query is bound without it."""
+"""The contract of a connector. There is no Spark here: a query is bound without it."""
 
 from __future__ import annotations
 

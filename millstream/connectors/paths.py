@@ -1,4 +1,4 @@
-"""Paths of sources and sinks: relative to the script, on this machine or on any file system that Spark knows.
+"""Paths of sources and sinks: relative to the script, on this machine or on any file system of Spark.
 
 A local path that exists is that path, whatever characters are in it. Only a part of which nothing has that very name,
 and what follows it, can be a pattern.

@@ -1,4 +1,4 @@
-"""Where one query keeps what it must remember across restarts."""
+"""The folder of a query, with its records across restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of sources and sinks: one line for each, in the order in which they are offered."""
+"""The connectors: one line for each kind, in the order in which they are offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sinks: each is opened by the kind of its address."""
+"""Opens sinks, by the kind of their address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources: a stream or a table is opened by the kind of its address, as a frame of arrivals or of rows."""
+"""Opens streams and tables, by the kind of their address."""
 
 from __future__ import annotations
 

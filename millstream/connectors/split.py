@@ -1,4 +1,4 @@
-"""Several sinks that are fed by one reading: each gets its share of a batch, which is computed once."""
+"""A sink over several sinks: the input is computed once, and each sink gets its share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a statement answers: a message, a table, or a running query."""
+"""The answer to a statement: a message, a table, or a running query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of files and folders for names that users give: whatever a name is, it becomes one file name, and its own."""
+"""Names of users as names of files: different names become different files."""
 
 from __future__ import annotations
 

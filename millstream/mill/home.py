@@ -1,4 +1,4 @@
-"""Where a mill keeps what must outlive it: checkpoints, the logs of pushed rows, stored tables."""
+"""The folders of a mill: checkpoints, logs of pushed rows, stored tables."""
 
 from __future__ import annotations
 

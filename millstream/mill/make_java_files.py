@@ -1,4 +1,4 @@
-"""Makes what lets Spark start and run faster: see `spark/local_files.py` and `spark/class_archive.py`."""
+"""Makes the files that speed Spark up: see `spark/local_files.py` and `spark/class_archive.py`."""
 
 from __future__ import annotations
 

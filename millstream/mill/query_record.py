@@ -1,4 +1,4 @@
-"""What is written down of a query beside its checkpoint: what the checkpoint is good for."""
+"""The record of a query beside its checkpoint, which says what the checkpoint fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are kept to be read: the newest rows of a query, and those who wait for more."""
+"""Kept results: the newest rows of a query, and its subscribers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query that runs: its counts, its results, and how to stop it."""
+"""A running query: its counts, its results, and how to stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose files a mill reads: states of classes in a checkpoint are Python objects, and whoever wrote them can run code.
+"""Checks who owns the checkpoint: states in it are pickled, and whoever wrote them can run code.
 
 So the folders that hold them must belong to the user who runs the mill, or to root, and nobody else may write there.
 """

@@ -1,4 +1,4 @@
-"""The values of tables for Python: times that it cannot hold become text."""
+"""Values of tables for Python: times out of its range become text."""
 
 from __future__ import annotations
 

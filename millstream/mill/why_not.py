@@ -1,4 +1,4 @@
-"""EXPLAIN WHY NOT: who holds a running query back, since when, and what would release it."""
+"""EXPLAIN WHY NOT: what holds a running query back, since when, and what would release it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the answers of a grouped window look like."""
+"""The schema of the answers of a grouped window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where operators keep their state: named blobs, few and large."""
+"""The state of operators: named blobs, few and large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator is to the one who hosts it."""
+"""The contract of an operator."""
 
 from __future__ import annotations
 

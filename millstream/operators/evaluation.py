@@ -1,4 +1,4 @@
-"""Which evaluation computes an aggregate over a window: the operators follow these rules, and EXPLAIN tells them."""
+"""The evaluation of an aggregate over a window, as operators choose it and EXPLAIN prints it."""
 
 from __future__ import annotations
 

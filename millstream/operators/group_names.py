@@ -1,4 +1,4 @@
-"""Failures in code of users, told with the keys of the group that they happened in."""
+"""Errors in code of users, with the keys of the group in which they happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises to some of the groups: punctuation that names values of key columns."""
+"""Promises to groups: punctuation that names values of key columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grouped window aggregate computes: keys, calls of aggregates, and the window."""
+"""The job of a window aggregate: keys, aggregate calls, and the window."""
 
 from __future__ import annotations
 

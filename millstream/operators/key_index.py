@@ -1,4 +1,4 @@
-"""Keys as dense numbers that last: the row of each key in the arrays of states."""
+"""A dense number per key, which lasts: its row in the arrays of states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges spread out: the positions of pairs, from where the partners of each tuple begin and how many there are."""
+"""Ranges to positions: the pairs of each tuple, from the first of its partners and their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logical algebra: what a query computes, whoever runs it."""
+"""The logical algebra: the nodes of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many buckets a query has: parts of its keys that are worked on side by side."""
+"""The number of buckets of a query."""
 
 from __future__ import annotations
 

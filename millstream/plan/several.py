@@ -1,4 +1,4 @@
-"""The steps that read several inputs, or that exist because there are several."""
+"""The nodes of joins and unions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step that gives several sinks their share of what is read once."""
+"""The node of a query with several sinks, which is read once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a column of a plan comes from."""
+"""The origin of a column of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises to groups of several streams that are read as one: a group is as far as the slowest of them has it."""
+"""Promises to groups of several streams read as one: a group is as far as in the slowest of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises to groups, as a mapping and as a table: the form in which they travel and are kept."""
+"""Promises to groups as a mapping, and as the table in which they travel and are kept."""
 
 from __future__ import annotations
 

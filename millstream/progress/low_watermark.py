@@ -1,4 +1,4 @@
-"""How far a stream has come: from time stamps less a slack, from punctuation in the data, or from stages before."""
+"""The low-watermark of an input: from time stamps less a slack, from punctuation, or from the stage before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every window must say of itself: its tuples, when it is complete, and what the rest of the house asks it."""
+"""The contract of a window: its tuples, when it is complete, and the questions of parser, binder, plan and lowering."""
 
 from __future__ import annotations
 

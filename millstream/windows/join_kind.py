@@ -1,4 +1,4 @@
-"""The kinds of joins."""
+"""The kinds of joins: inner, outer, semi and anti."""
 
 from __future__ import annotations
 

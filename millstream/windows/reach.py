@@ -1,4 +1,4 @@
-"""Which tuples of two streams are near enough in time to be joined."""
+"""The bounds on the times of tuples that are joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row windows: so many tuples, by their rank in the stream or in their partition."""
+"""Windows of rows: so many tuples, by their rank in the stream or in their partition."""
 
 from __future__ import annotations
 

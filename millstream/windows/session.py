@@ -1,4 +1,4 @@
-"""Session windows: tuples of one key that follow each other closely."""
+"""Sessions: tuples of one key without a long gap between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the window functions speak about: tuples, their order, and the numbers that name windows."""
+"""Tuples as windows see them, their order, and the ids of windows."""
 
 from __future__ import annotations
 

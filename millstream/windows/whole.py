@@ -1,4 +1,4 @@
-"""The one window that has all rows of a table."""
+"""The one window with all rows of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lengths, numbers of rows and origins as the texts of windows have them."""
+"""Lengths of time, numbers of rows and origins as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for this process, which shows rows."""
+"""Shows rows on the terminal of this process."""
 
 from __future__ import annotations
 

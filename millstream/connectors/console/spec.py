@@ -1,4 +1,4 @@
-"""`console:`, the terminal, or whoever shows the rows of this process."""
+"""`console:`, the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query remembers of the single file that it writes: which one it is, what is in it, how far it has come."""
+"""The record of the single file that a query writes: its path and inode, its contents, its length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File operations on any file system that Spark can reach, through Hadoop's own client."""
+"""File operations on any file system that Spark can reach, through Hadoop's client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of files. A batch's files are written aside and then renamed into place, under names made of its number."""
+"""A sink that is a folder of files. A batch is written aside and renamed into place, under names with its number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is held by whoever writes to it: the system lets go of it when the process ends, however it ends."""
+"""A file locked by the query that writes it; the system releases the lock when the process ends."""
 
 from __future__ import annotations
 

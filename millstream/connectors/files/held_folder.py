@@ -1,4 +1,4 @@
-"""A folder that queries write to, as many as want; none of them may empty it while another one does."""
+"""A folder that several queries may write to; none may empty it while another one writes."""
 
 from __future__ import annotations
 

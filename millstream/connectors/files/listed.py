@@ -1,4 +1,4 @@
-"""What all sources of files share: where they are, and how many of them a micro-batch takes."""
+"""Lists of files for Spark's readers: their paths, and the size of a micro-batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that we open ourselves, in processes of Python: Spark tells which there are."""
+"""Files that Python processes open: Spark only lists them."""
 
 from __future__ import annotations
 

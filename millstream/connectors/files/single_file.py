@@ -1,4 +1,4 @@
-"""One file that grows, for addresses such as `csv:out/result.csv`: batches are appended at a remembered length."""
+"""A sink that is one growing file, such as `csv:out/result.csv`: batches are appended at a recorded length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own lists of the files that it has given to each batch, in the checkpoint of a query.
+"""Spark's lists of the files of each batch, in the checkpoint of a query.
 
 `offsets/BATCH` says for each source up to where the batch goes, `sources/SOURCE/NUMBER` names files, one a line.
 """

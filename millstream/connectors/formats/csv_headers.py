@@ -1,4 +1,4 @@
-"""Headers of CSV: what one says of its file, and the fields of its lines put into the order that a stream declares."""
+"""Headers of CSV files: checks, and the fields of lines in the order of the stream's columns."""
 
 from __future__ import annotations
 

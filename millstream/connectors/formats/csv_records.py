@@ -1,4 +1,4 @@
-"""CSV whose quoted fields hold line ends: files cut into records, each of them one line or several."""
+"""CSV with line ends in quoted fields: a file cut into records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a row did not parse, told for people: which field, what it held, what was expected."""
+"""The reason why a row did not parse: the field, its text, and what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of text as blocks of bytes, and these as lines, with the ends that Hadoop knows."""
+"""Text files as blocks of bytes, and these as lines, with the line ends that Hadoop knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of text that we open ourselves: their lines, or records of several, and what their own headers say of these."""
+"""Text files read by Python: their lines or records, each file with a header of its own."""
 
 from __future__ import annotations
 

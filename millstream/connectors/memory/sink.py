@@ -1,4 +1,4 @@
-"""Rows for this process, which keeps rows to be read."""
+"""Keeps rows in this process, to be read by its program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`memory:`, rows that this process keeps to be read."""
+"""`memory:`, rows kept in this process."""
 
 from __future__ import annotations
 

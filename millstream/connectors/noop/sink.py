@@ -1,4 +1,4 @@
-"""Rows that nobody keeps."""
+"""Discards rows."""
 
 from __future__ import annotations
 

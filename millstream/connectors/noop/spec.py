@@ -1,4 +1,4 @@
-"""`noop:`, rows are computed, and nobody keeps them."""
+"""`noop:`, rows are computed and discarded."""
 
 from __future__ import annotations
 

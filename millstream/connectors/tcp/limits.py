@@ -1,4 +1,4 @@
-"""What keeps one producer, or one machine full of them, from taking a listener away from the others."""
+"""Limits that keep one producer, or one machine, from taking the listener away from others."""
 
 from __future__ import annotations
 

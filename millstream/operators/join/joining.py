@@ -1,4 +1,4 @@
-"""What a window join computes: its kind, which times meet, which keys are equal, and the columns of its answers."""
+"""The job of a window join: its kind, its bounds on time, its keys, and the columns of its answers."""
 
 from __future__ import annotations
 

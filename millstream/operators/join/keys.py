@@ -1,4 +1,4 @@
-"""Keys of joins in a form in which equal keys are equal numbers or equal bytes, and their hashes."""
+"""Keys of joins in a form in which equal keys are equal numbers or bytes, and their hashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuples and the rows of a table that they match, without state: the table is at hand as a whole."""
+"""A join with a table, without state: the whole table is at hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for partners: the tuples of a slice among those of another, group by group of equal keys."""
+"""Probes the tuples of one slice for partners in another, by equal keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one side of a window join has promised for some keys: by it tuples of the other side are freed early."""
+"""Promises of one side of a window join for some keys, which free tuples of the other side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuples of one side of a join, sorted by key and time: what is stored, and what is looked for."""
+"""A slice of a join: tuples of one side, sorted by key and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a join keeps of one side: slices of tuples that can still match, each a blob."""
+"""The state of one side of a join: slices of tuples that can still match, each a blob."""
 
 from __future__ import annotations
 

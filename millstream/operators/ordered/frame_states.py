@@ -1,4 +1,4 @@
-"""An aggregate over many frames of one sequence of tuples, so that long frames cost little more than short ones."""
+"""The states of an aggregate over many frames of one sequence, at little more cost for long frames than for short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of operators that need tuples in order: they are kept until the punctuation has settled it."""
+"""The base of operators that need tuples in order: it keeps them until punctuation covers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row windows: an answer per group after every so many tuples of a partition, over the last ones of it."""
+"""Windows of rows: an answer per group after every m tuples of a partition, over the last n of it."""
 
 from __future__ import annotations
 

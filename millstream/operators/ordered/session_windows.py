@@ -1,4 +1,4 @@
-"""Session windows: fragments are kept as they come, and put together when their session has ended."""
+"""Sessions: fragments are kept as they come, and merged when their session has ended."""
 
 from __future__ import annotations
 

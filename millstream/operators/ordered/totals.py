@@ -1,4 +1,4 @@
-"""States that last, one per partition."""
+"""Aggregate states that are kept per partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operator computes the OVER calls of a SELECT."""
+"""Chooses the operator of the OVER calls of a SELECT."""
 
 from __future__ import annotations
 

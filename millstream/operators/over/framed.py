@@ -1,4 +1,4 @@
-"""What the OVER calls of a SELECT compute: each tuple gets the answers over its frames as more columns."""
+"""The job of OVER: each tuple gets the answers over its frames as more columns."""
 
 from __future__ import annotations
 

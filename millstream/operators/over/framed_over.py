@@ -1,4 +1,4 @@
-"""What all operators of OVER have in common: the order of their tuples, and the slide by which only some answer."""
+"""The base of the operators of OVER: the order of tuples, and the slide by which only some answer."""
 
 from __future__ import annotations
 

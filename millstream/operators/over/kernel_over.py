@@ -1,4 +1,4 @@
-"""User-defined aggregates with OVER whose bodies are kernels: all tuples of a batch in one call, all partitions."""
+"""OVER with user-defined aggregates that are kernels: one call per batch, for all partitions."""
 
 from __future__ import annotations
 

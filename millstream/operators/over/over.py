@@ -1,4 +1,4 @@
-"""Aggregates with OVER: every tuple, or the last of every slide, with the answers over its frames."""
+"""OVER with built-in aggregates: every tuple, or the last of every slide, with the answers over its frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the panes of rows are that a frame can be made of."""
+"""The length of the panes of rows that a frame can be made of."""
 
 from __future__ import annotations
 

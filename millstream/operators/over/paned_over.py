@@ -1,4 +1,4 @@
-"""ALGEBRAIC user-defined aggregates over rows with a slide: of the tuples only panes are kept, as answers over them."""
+"""OVER with ALGEBRAIC user-defined aggregates over rows with a slide: it keeps answers over panes, and no tuples."""
 
 from __future__ import annotations
 

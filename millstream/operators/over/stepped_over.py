@@ -1,4 +1,4 @@
-"""User-defined aggregates with OVER: tuple by tuple in the order of time, each partition with a state of its own."""
+"""OVER with user-defined aggregates tuple by tuple, in the order of time, with a state per partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of a user-defined aggregate with OVER: the states of all partitions, and what a tuple does to them."""
+"""One call of a user-defined aggregate with OVER: the states of all partitions, and the steps of a tuple."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panes that tuples came to, in whatever bucket: a landmark window is answered only where one of these ends it."""
+"""The panes that have tuples in any bucket: a landmark window answers only at the end of one of them."""
 
 from __future__ import annotations
 

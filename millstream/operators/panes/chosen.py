@@ -1,4 +1,4 @@
-"""The tuples that calls of aggregates take: all of a table, or those that pass a FILTER."""
+"""The tuples that a FILTER lets through to each aggregate call."""
 
 from __future__ import annotations
 

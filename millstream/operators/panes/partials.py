@@ -1,4 +1,4 @@
-"""The first step of a window aggregate: tuples to partial states, one per key and pane [Li 2008, section 6.2]."""
+"""The first step of a window aggregate: tuples to partial states per key and pane [Li 2008, section 6.2]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panes of a bucket in memory: what comes is put aside, and merged into its pane when somebody reads it."""
+"""Panes in memory: added states are put aside, and merged when the pane is read."""
 
 from __future__ import annotations
 

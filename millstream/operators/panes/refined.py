@@ -1,4 +1,4 @@
-"""Windows with finer panes than they need: so fine that they can be read in between."""
+"""Windows with finer panes than they need, so that EMIT can read them in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of sliding windows from those of their panes, by taking the old ones out of the total again."""
+"""Sliding windows by a running total of panes, from which old panes are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of one pane each, many of them at once: where keys are few, calls and not tuples are what costs."""
+"""Windows of one pane each, many at once: with few keys the number of calls costs, not that of tuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of all calls of a job, side by side: what is in a pane, and what travels."""
+"""The states of all calls of a job, side by side: the contents of a pane."""
 
 from __future__ import annotations
 

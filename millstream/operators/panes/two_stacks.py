@@ -1,4 +1,4 @@
-"""The states of sliding windows from those of their panes, with two merges a window whatever its length."""
+"""Sliding windows by two stacks of panes: two merges per window, whatever its length."""
 
 from __future__ import annotations
 

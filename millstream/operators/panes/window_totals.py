@@ -1,4 +1,4 @@
-"""The states of windows that are asked for in the order of time."""
+"""The states of windows that are read in the order of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of tables side by side, of which no column is gathered or computed before someone reads it."""
+"""Joined rows of several tables whose columns are gathered or computed when they are read."""
 
 from __future__ import annotations
 

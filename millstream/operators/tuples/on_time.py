@@ -1,4 +1,4 @@
-"""Tuples that are not late, collected until their batch is over: what operators without aggregates have in common."""
+"""The base of operators without aggregates: it collects the tuples of a batch that are not late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuples that wait until the punctuation covers them, and as long as windows need them: a log of blobs."""
+"""A log of tuples, in blobs: those that wait for punctuation, and those that windows still need."""
 
 from __future__ import annotations
 

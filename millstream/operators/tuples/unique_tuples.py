@@ -1,4 +1,4 @@
-"""UNION: of equal tuples only the first passes, as long as more of them may come."""
+"""UNION: only the first of equal tuples passes, while more of them may come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of arrival goes along with tuples where a stage above needs it, and nowhere else."""
+"""Carries the order of arrival along to the stages that need it."""
 
 from __future__ import annotations
 

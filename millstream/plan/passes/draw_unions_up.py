@@ -1,4 +1,4 @@
-"""Unions rise until a stage or the sink reads them: each input then has a way of its own, and its own progress."""
+"""Draws unions up to the next stage or sink: each input then has progress of its own."""
 
 from __future__ import annotations
 

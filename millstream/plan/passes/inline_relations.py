@@ -1,4 +1,4 @@
-"""References become what they stand for: scans of sources, and the plans of derived streams."""
+"""Replaces references by scans of sources and by the plans of derived streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A projection over one that only chooses and renames columns becomes one projection."""
+"""Merges a projection with one below it that only selects and renames columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be told apart in a running query gets a number: stages, and scans of a stream that is read twice."""
+"""Numbers stages, and scans of a stream that is read more than once."""
 
 from __future__ import annotations
 

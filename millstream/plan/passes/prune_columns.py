@@ -1,4 +1,4 @@
-"""Steps give only the columns that someone reads: what crosses to Python and what is kept in state costs."""
+"""Prunes columns that no step above reads."""
 
 from __future__ import annotations
 

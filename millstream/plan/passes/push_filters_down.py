@@ -1,4 +1,4 @@
-"""Conditions go down to the stage whose answers they speak of: what it does not give need not cross to Spark."""
+"""Pushes conditions down to the stage whose answers they filter, so that fewer cross to Spark."""
 
 from __future__ import annotations
 

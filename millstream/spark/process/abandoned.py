@@ -1,4 +1,4 @@
-"""What Spark's process has opened and forgotten, closed in its place: it would have more of it with each query.
+"""Closes what Spark's process opens for each query and never closes.
 
 For each stage that starts, Spark makes a factory of Python processes for a single one (see `stage_variables.py`). Of
 that stay a sleeping thread, and a selector and a port that were closed for Java but, as the one was registered with the

@@ -1,4 +1,4 @@
-"""An archive of the Java classes that Spark loads: a JVM that maps it starts in half of the time.
+"""An archive of the Java classes that Spark loads, with which a JVM starts in half the time.
 
 `make setup` makes it, or `python -m millstream.mill.make_java_files`. Without it, or if it does not fit the Java
 or the PySpark that is installed, the JVM loads its classes one by one, as it would anyway.

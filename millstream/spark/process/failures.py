@@ -1,4 +1,4 @@
-"""Spark's failures in a sentence or two: the cause, without the stack."""
+"""Failures of Spark in a sentence or two: the cause, without the stack."""
 
 from __future__ import annotations
 

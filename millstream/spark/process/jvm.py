@@ -1,4 +1,4 @@
-"""The process of Spark, which PySpark starts: waited for, ended with all that it started, missed when it is gone."""
+"""The process of Spark, which PySpark starts: how it is awaited, ended with its children, and missed when it dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of this process in the system's temporary folder, and those of processes that were killed.
+"""Temporary folders of this process, and those that killed processes left behind.
 
 A folder is named after its owner, by number and start, and holds a lock while the owner lives: numbers come again, and
 in a container they say nothing outside of it.

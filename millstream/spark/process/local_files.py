@@ -1,4 +1,4 @@
-"""Hadoop's file system of this machine, as a class of Java of ours.
+"""A Java class of ours in place of Hadoop's local file system.
 
 Hadoop starts `chmod` for each file and folder that it makes, some fifteen times in a micro-batch; the class sets
 permissions itself. Spark takes some names of files for patterns; the class shows it others (see aliases.py).

@@ -1,4 +1,4 @@
-"""Files that are made once and used by each start of Spark: in the user's cache, code of the user's own."""
+"""Files in the user's cache that are made once and used by each start of Spark."""
 
 from __future__ import annotations
 

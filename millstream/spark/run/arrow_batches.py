@@ -1,4 +1,4 @@
-"""How many bytes Spark puts into one batch of Arrow on the way to Python."""
+"""The size of the Arrow batches that Spark sends to Python."""
 
 from __future__ import annotations
 

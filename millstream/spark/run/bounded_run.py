@@ -1,4 +1,4 @@
-"""A run over what is there: the data first, then the mark that ends the stream and closes every window."""
+"""A bounded run: first the data, then the mark that ends the stream and closes every window."""
 
 from __future__ import annotations
 

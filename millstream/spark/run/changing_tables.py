@@ -1,4 +1,4 @@
-"""Tables that change while a query runs: their new files are seen from the next batch on.
+"""Tables that change while a query runs: new files are seen from the next batch on.
 
 Spark lists the files of a table once, when a query is made. So the folders are watched, and when something has changed
 there, Spark is asked to list them again.

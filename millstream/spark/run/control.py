@@ -1,4 +1,4 @@
-"""The control stream: marks that reach a query like any data, exactly once, and only when they are sent.
+"""The control stream: marks that reach a query like data, exactly once.
 
 It is a followed folder: an idle query lists it and runs no batch. A source written in Python would do the same, but
 starts three Python processes per query.

@@ -1,4 +1,4 @@
-"""What Spark tells of a running query, counted up."""
+"""Counts of a running query, from Spark's progress events."""
 
 from __future__ import annotations
 

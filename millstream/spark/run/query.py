@@ -1,4 +1,4 @@
-"""A frame on its way: started as a Spark streaming query that feeds a sink."""
+"""Starts a frame as a Spark streaming query that feeds a sink."""
 
 from __future__ import annotations
 

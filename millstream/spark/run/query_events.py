@@ -1,4 +1,4 @@
-"""What Spark tells of queries, taken as the JSON that it writes: one call to the JVM for each event.
+"""Spark's query events, read as JSON: one call to the JVM for each.
 
 PySpark makes Python objects of an event field by field. For one micro-batch that is some hundred calls, and the end of
 each map is an exception of Java, for which PySpark looks up its classes.

@@ -1,4 +1,4 @@
-"""How the classes of users get to where they run.
+"""Ships the classes of users to the processes that run them.
 
 What is installed, executors can import. A script or a notebook they cannot: its classes travel by value, as those of
 all modules in its folder do that are loaded.

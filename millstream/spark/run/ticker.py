@@ -1,4 +1,4 @@
-"""The wall clock of queries with EMIT EVERY ... WALL: marks in the control stream, while there is anything new."""
+"""The clock of EMIT EVERY ... WALL: marks in the control stream, while rows come."""
 
 from __future__ import annotations
 

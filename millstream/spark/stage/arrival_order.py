@@ -1,4 +1,4 @@
-"""The order in which tuples arrived, for the stages that need it: a number for each, the same in every bucket.
+"""The order of arrival, for stages that need it: a number per tuple, the same in every bucket.
 
 A task sees only a part of what arrives. It numbers its tuples by *runs*, pieces of the input that it reads from their
 beginning on, and says what runs they are. Every bucket of a stage hears of all runs of a batch, so that each by itself

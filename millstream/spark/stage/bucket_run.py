@@ -1,4 +1,4 @@
-"""A batch of one bucket: its operator and its state are found, fed, and written back."""
+"""A batch of one bucket: its operator and state are found, fed, and written back."""
 
 from __future__ import annotations
 

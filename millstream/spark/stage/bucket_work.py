@@ -1,4 +1,4 @@
-"""What the buckets of a query have done: how evenly its keys spread the work."""
+"""The rows and seconds of each bucket, to show skew."""
 
 from __future__ import annotations
 

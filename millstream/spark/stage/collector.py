@@ -1,4 +1,4 @@
-"""Python's garbage collector in the processes of Spark: what has been imported is kept out of its sight."""
+"""Python's garbage collector in Spark's processes: it need not scan imported modules."""
 
 from __future__ import annotations
 

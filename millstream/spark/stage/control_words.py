@@ -1,4 +1,4 @@
-"""The words of the control stream: what reaches a query beside its data."""
+"""The words of the control stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to tuples between their file and the stage that reads them by itself: steps over Arrow tables."""
+"""Steps over Arrow tables between a file and the stage that reads it."""
 
 from __future__ import annotations
 

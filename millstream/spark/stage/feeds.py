@@ -1,4 +1,4 @@
-"""How far the inputs of a stage have come, and what its operator is told of that."""
+"""The progress of the inputs of a stage, and the punctuation that its operator gets from it."""
 
 from __future__ import annotations
 

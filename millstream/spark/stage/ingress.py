@@ -1,4 +1,4 @@
-"""Ingress: the tuples of a task to packets, one for every bucket, each with the progress that the task saw."""
+"""Ingress: the tuples of a task to packets, one per bucket, each with the progress of the task."""
 
 from __future__ import annotations
 

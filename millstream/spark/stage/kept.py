@@ -1,4 +1,4 @@
-"""The answers for which a condition holds, chosen before they cross to Spark."""
+"""Filters the answers of a stage before they cross to Spark."""
 
 from __future__ import annotations
 

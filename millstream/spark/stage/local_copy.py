@@ -1,4 +1,4 @@
-"""A copy of a bucket's blobs in files of this machine: Spark may run a bucket in another Python process each batch.
+"""A copy of the blobs of a bucket in local files: Spark may run a bucket in another Python process each batch.
 
 Reading the state back through Spark costs as much as a whole batch of work; files that were just written are still in
 memory, whoever wrote them. The copy is never needed: it is used only if it proves to be of the right version.

@@ -1,4 +1,4 @@
-"""Marks: rows that travel among the tuples of a frame and speak of progress.
+"""Marks: rows among the tuples of a frame that carry progress.
 
 Of a tuple that a WHERE left out, the time stamp goes on in the column LEFT_OUT. A mark is a row whose column MARK is
 not NULL. It comes from

@@ -1,4 +1,4 @@
-"""Packets: what travels between the parts of a query, one row per bucket and task, whatever the query."""
+"""Packets: rows that travel from ingress to a stage, one per task and bucket, the same for every query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage: hosts an operator in Spark's transformWithState, one bucket at a time.
+"""The stage: an operator in Spark's transformWithState, one bucket at a time.
 
 What the stage does stays packed until there is data. Its state variables travel beside it, for Spark to read when a
 query starts (`stage_variables.py`).

@@ -1,4 +1,4 @@
-"""Which time stamps may move a stream: within the reach of windows, and not too far ahead of the clock.
+"""The time stamps that a stage accepts: within the range of windows, and not too far ahead of the clock.
 
 Both readers judge where tuples are packed for a stage. As a rule that takes the least and the greatest time stamp,
 which are known there, and nothing else. Queries without a stage hold nothing back, so that a time stamp moves nothing;

@@ -1,4 +1,4 @@
-"""Answers that are lists of rows, as rows, before they cross to Spark: lists would cross value by value."""
+"""Answers that are lists become rows before they cross to Spark, where lists are converted value by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the answers of a stage cross to Spark: as pandas frames, which is what Spark takes from a stateful processor.
+"""The answers of a stage as pandas frames, which is what Spark takes from a stateful processor.
 
 Plain columns stay backed by Arrow, so that pandas neither copies nor converts them. Times cross as microseconds, for
 PySpark would convert every time stamp by its zone. So do arrays of plain values; other nested values cross as Python
