@@ -7,12 +7,23 @@ from typing import ClassVar
 from sqlglot import exp
 
 from millstream.language.parse.dialect import Esl
+from millstream.language.parse.spark_dialect import SUFFIX
 from millstream.language.types import coercion as c
 
 _FORGIVING = {"aes_decrypt", "parse_json", "to_binary", "to_number", "url_decode"}
 """The functions that stop a query even with ANSI mode off, and have a try_ form."""
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+_ZEROS = {"tinyint": "0Y", "smallint": "0S", "int": "0", "bigint": "0L"}
+
+_LEAST = {"0Y": "-128Y", "0S": "-32768S", "0": "-2147483648", "0L": "-9223372036854775808L"}
+
+_SIGNED = {"abs", "negative"}
+"""The functions that wrap around for the least whole number."""
+
+_ROUNDING = {"round", "bround"}
+"""The functions that wrap around where they round to tens."""
 
 _MOMENTS = {
     *("convert_timezone", "date_trunc", "from_utc_timestamp", "make_timestamp", "make_timestamp_ltz"),
@@ -66,13 +77,10 @@ class Surviving(Esl):
 
         def neg_sql(self, expression: exp.Neg) -> str:
             """`-a`."""
-            if (
-                expression.type is not None
-                and expression.type.is_type("int", "bigint")
-                and not expression.this.is_number
-            ):
-                return self.func("TRY_SUBTRACT", exp.Literal.number(0), expression.this)
-            return super().neg_sql(expression)
+            zero = _zero(expression.type)
+            if zero is None or isinstance(expression.this, exp.Literal) or SUFFIX in expression.this.meta:
+                return str(super().neg_sql(expression))
+            return f"TRY_SUBTRACT({zero}, {self.sql(expression, 'this')})"
 
         def anonymous_sql(self, expression: exp.Anonymous) -> str:
             """Functions that fail have a form that does not."""
@@ -80,6 +88,15 @@ class Surviving(Esl):
                 return self.func(f"TRY_{expression.name.upper()}", *expression.expressions)
             name, written = expression.name.lower(), super().anonymous_sql(expression)
             arguments = expression.expressions
+            if name in _WHOLE and len(arguments) == 1:  # a cast, which would cut digits off
+                return f"TRY_CAST({self.sql(arguments[0])} AS {name.upper()})"
+            if name in _SIGNED and len(arguments) == 1 and (zero := _zero(arguments[0].type)):
+                least = f"TRY_SUBTRACT({zero}, {self.sql(arguments[0])})"
+                return least if name == "negative" else f"NULLIF({written}, {_LEAST[zero]})"
+            tens = len(arguments) == 2 and not isinstance(arguments[1], exp.Literal)
+            if name in _ROUNDING and tens and _zero(arguments[0].type):
+                wide = self.func(name, exp.cast(arguments[0], "DECIMAL(20, 0)"), arguments[1])
+                return f"TRY_CAST({wide} AS {self.sql(arguments[0].type)})"
             if name in _DAYS_LATER and len(arguments) == 2:
                 return self._days_later(_DAYS_LATER[name], f"CAST({self.sql(arguments[0])} AS DATE)", arguments[1])
             if name in _MOMENTS or (name in _DAYS_LATER and len(arguments) == 3):
@@ -91,7 +108,10 @@ class Surviving(Esl):
             return self.cast_sql(expression, safe_prefix="TRY_")
 
         def _days_later(self, function: str, day: str, count: exp.Expr) -> str:
-            return f"DATE_FROM_UNIX_DATE({function}(UNIX_DATE({day}), {self.sql(count)}))"
+            number = self.sql(count)
+            if count.type is not None and not _is_whole(count):
+                number = f"TRY_CAST({number} AS INT)"
+            return f"DATE_FROM_UNIX_DATE({function}(UNIX_DATE({day}), {number}))"
 
         def _guarded(self, expression: exp.Binary, function: str, operator: str) -> str:
             left, right, type_ = expression.left, expression.right, expression.type
@@ -109,6 +129,11 @@ class Surviving(Esl):
 
 def _can_overflow(type_: exp.DataType) -> bool:
     return type_.is_type(*_WHOLE) or c.is_date(type_) or c.is_timestamp(type_)
+
+
+def _zero(type_: exp.Expr | None) -> str | None:
+    """Zero of a type of whole numbers, whose least number has no negative; None for other types."""
+    return next((z for t, z in _ZEROS.items() if isinstance(type_, exp.DataType) and type_.is_type(t)), None)
 
 
 def _is_moment(expression: exp.Expr) -> bool:

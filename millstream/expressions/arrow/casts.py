@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from millstream.expressions.arrow.decimals import MOST_DIGITS, WIDEST, fit, rounded, unscaled
+from millstream.expressions.arrow.decimals import MOST_DIGITS, fit, unscaled
 from millstream.expressions.arrow.times import convert_time
 from millstream.expressions.arrow.values import BITS_64, Values, as_numpy, valid_only
 
@@ -31,17 +31,10 @@ def convert(value: Values, type_: pa.DataType) -> Values:
     if pt.is_decimal(from_):
         return _of_decimal(value, type_)
     if pt.is_decimal(type_):
-        if pt.is_integer(from_):
-            return fit(value.cast(BITS_64).cast(pa.decimal128(19, 0)), type_)
-        # Spark, too, takes the digits that a number is written with.
-        return rounded([_digits(v) for v in value.to_pylist()], type_)
+        return fit(value.cast(BITS_64).cast(pa.decimal128(19, 0)), type_)
     if pt.is_integer(type_):
         return _whole(value, type_)
     return value.cast(type_, safe=False)
-
-
-def _digits(value: float | None) -> Decimal | None:
-    return Decimal(repr(value)) if value is not None and np.isfinite(value) else None
 
 
 def _of_decimal(value: pa.Array, type_: pa.DataType) -> pa.Array:
@@ -52,8 +45,10 @@ def _of_decimal(value: pa.Array, type_: pa.DataType) -> pa.Array:
         return pc.divide(unscaled(value).cast(type_), pa.scalar(float(10**from_.scale)))
     if pt.is_floating(type_):
         return value.cast(pa.string()).cast(type_)
-    # Arrow refuses to cut off all the digits that a type has.
-    whole = pc.trunc(value.cast(pa.decimal256(WIDEST, from_.scale))).cast(pa.decimal128(MOST_DIGITS, 0))
+    if from_.precision == MOST_DIGITS:  # where Arrow cuts off wrongly
+        whole = pa.array([None if v is None else Decimal(int(v)) for v in value.to_pylist()], pa.decimal128(38, 0))
+    else:  # Arrow refuses to cut off all the digits that a type has
+        whole = pc.trunc(value.cast(pa.decimal128(MOST_DIGITS, from_.scale))).cast(pa.decimal128(MOST_DIGITS, 0))
     least, most = _bounds(type_)
     inside = pc.and_(pc.greater_equal(whole, pa.scalar(least)), pc.less_equal(whole, pa.scalar(most)))
     return pc.if_else(inside, whole, pa.scalar(None, whole.type)).cast(type_)

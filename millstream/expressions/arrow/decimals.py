@@ -43,11 +43,9 @@ def decimal_divide(left: Values, right: Values, type_: pa.DataType) -> Values:
     # Arrow cuts digits off. One more than the result has is enough to round it.
     more = max(0, type_.scale + 1 - (a.scale + b.precision - b.scale + 1))
     digits = a.precision + b.precision + more + 1
-    if digits > WIDEST:
+    if digits > MOST_DIGITS:  # Arrow divides decimals of 256 bits wrongly
         return _one_by_one(_HALF_UP.divide, left, right, type_)
-    sized = pa.decimal128 if digits <= MOST_DIGITS else pa.decimal256
-    left = left.cast(sized(a.precision + more, a.scale + more))
-    return fit(pc.divide(left, right.cast(sized(b.precision, b.scale))), type_)
+    return fit(pc.divide(left.cast(pa.decimal128(a.precision + more, a.scale + more)), right), type_)
 
 
 def decimal_remainder(left: Values, right: Values, type_: pa.DataType) -> Values:
@@ -87,9 +85,10 @@ def _one_by_one(operation: Callable[..., Any], left: Values, right: Values, type
 
 def rounded(values: list[decimal.Decimal | None], type_: pa.DataType) -> pa.Array:
     """Numbers of any length in a decimal type: rounded half up, NULL if they have too many digits before the point."""
+    # Not abs(), which rounds to 28 digits.
     unit, limit = decimal.Decimal(1).scaleb(-type_.scale), decimal.Decimal(1).scaleb(type_.precision - type_.scale)
-    found = [None if v is None or abs(v) > limit else _HALF_UP.quantize(v, unit) for v in values]
-    return pa.array([None if v is None or abs(v) >= limit else v for v in found], type_)
+    found = [None if v is None or v.copy_abs() > limit else _HALF_UP.quantize(v, unit) for v in values]
+    return pa.array([None if v is None or v.copy_abs() >= limit else v for v in found], type_)
 
 
 def fit(value: Values, type_: pa.DataType) -> Values:
@@ -102,6 +101,8 @@ def fit(value: Values, type_: pa.DataType) -> Values:
     if from_ == type_:
         return value
     whole, digits = from_.precision - from_.scale, max(from_.precision, type_.precision) + 1
+    if from_.scale > type_.scale and digits > MOST_DIGITS:  # where Arrow rounds wrongly
+        return rounded(value.to_pylist(), type_)
     if from_.scale > type_.scale:
         value = pc.round(value.cast(_wide(digits, from_.scale)), type_.scale, "half_towards_infinity")
         value = value.cast(_wide(digits, type_.scale))

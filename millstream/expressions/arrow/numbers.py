@@ -69,14 +69,26 @@ def positive_remainder(left: Values, right: Values) -> Values:
     """
     if isinstance(right, pa.Scalar) and pt.is_integer(right.type) and (right.as_py() or 0) > 0:
         return valid_only(np.remainder(as_numpy(left), right.as_py()), pc.is_valid(left), left.type)
+    if pt.is_integer(left.type) and left.type.bit_width < 32:  # Java computes with INT
+        wide = positive_remainder(left.cast(pa.int32()), right.cast(pa.int32()))
+        return wide.cast(left.type)
     rest = remainder(left, right)
     negative = pc.less(rest, pa.scalar(0, rest.type))
     return pc.if_else(negative, remainder(pc.add(rest, right), right), rest)
 
 
 def negate(value: Values) -> Values:
-    """`-value` for INT and BIGINT, whose least numbers have no negative."""
-    return subtract(pa.scalar(0, value.type), value)
+    """`-value`; the least whole number has no negative."""
+    return subtract(pa.scalar(0, value.type), value) if pt.is_integer(value.type) else pc.negate(value)
+
+
+def absolute(value: Values) -> Values:
+    """`abs(value)`: NULL for the least whole number."""
+    return (
+        pc.if_else(pc.less(value, pa.scalar(0, value.type)), negate(value), value)
+        if pt.is_integer(value.type)
+        else pc.abs(value)
+    )
 
 
 def _checked(plain: Callable[..., Any], checked: Callable[..., Any], left: Values, right: Values) -> Values:

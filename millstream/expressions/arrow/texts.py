@@ -48,8 +48,8 @@ def substring(value: Values, start: int, count: int | None) -> Values:
     ['a', 'bcd']
     """
     begin = start - 1 if start > 0 else start
-    end: int | None = None
-    if count is not None:
+    end: int | None = -1 if start == -(2**31) else None  # Spark counts no further than to 2**31 - 1 from there
+    if count is not None and count < 2**31 - 1:
         end = begin + max(count, 0)
         if begin < 0 <= end:
             end = None

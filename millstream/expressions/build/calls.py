@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.catalog.arrow import carried
+from millstream.expressions.arrow import numbers as arrow_numbers
 from millstream.expressions.arrow import texts as arrow_texts
 from millstream.expressions.arrow.lists import array_of
-from millstream.expressions.arrow.numbers import positive_remainder
 from millstream.expressions.arrow.steps import Constant, Step, applied
 from millstream.expressions.arrow.times import since_1970
 from millstream.expressions.build.builder import Builder
@@ -39,7 +38,7 @@ def call(builder: Builder, node: exp.Expr) -> Step:
         case ("concat", _) if given and c.is_string(type_):
             return reduce(partial(applied, arrow_texts.concat), map(builder.text, given))
         case ("abs", 1) if has_negative(type_of(given[0])):
-            return applied(pc.abs, builder.step(given[0]))
+            return applied(arrow_numbers.absolute, builder.step(given[0]))
         case ("positive", 1) if c.is_numeric(type_of(given[0])):
             return builder.step(given[0])
         case ("nvl" | "ifnull", 2):
@@ -47,7 +46,7 @@ def call(builder: Builder, node: exp.Expr) -> Step:
         case ("mod", 2) if c.is_numeric(type_):
             return computed(builder, node, exp.Mod, *given)
         case ("pmod", 2) if c.is_numeric(type_) and not c.is_decimal(type_):
-            return applied(positive_remainder, *(builder.step_as(n, type_) for n in given))
+            return applied(arrow_numbers.positive_remainder, *(builder.step_as(n, type_) for n in given))
         case ("unix_micros" | "unix_millis" | "unix_seconds", 1) if c.is_timestamp(type_of(given[0])):
             return applied(partial(since_1970, unit=_UNITS[name]), builder.step_as(given[0], c.TIMESTAMP))
         case ("array", _) if given:

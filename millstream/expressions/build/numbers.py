@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
@@ -74,6 +73,4 @@ def negative(builder: Builder, node: exp.Expr) -> Step:
         return builder.written_number(node, f"-{inner.this.name}")
     if not has_negative(type_of(inner)):
         raise builder.refusal(node)
-    # As in the text that Spark gets: the small types and numbers that are written out are not guarded.
-    guarded = type_of(node).this in (exp.DType.INT, exp.DType.BIGINT) and not inner.is_number
-    return applied(arrow_numbers.negate if guarded else pc.negate, builder.step(inner))
+    return applied(arrow_numbers.negate, builder.step(inner))

@@ -40,6 +40,8 @@ def converts(from_: SqlType, type_: SqlType) -> bool:
     """Whether values of a type can be turned into another one."""
     if c.is_string(type_):
         return c.is_integral(from_)
+    if c.is_decimal(type_) and not (c.is_integral(from_) or c.is_decimal(from_)):
+        return False  # by the digits that Java writes a number with, which depend on its version
     return any(test(from_) and test(type_) for test in (c.is_numeric, is_time))
 
 

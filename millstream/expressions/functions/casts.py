@@ -21,6 +21,8 @@ def to_int(a: Maybe, bits: int) -> Maybe:
     if a is None or (isinstance(a, float) and not math.isfinite(a)):
         return None
     whole = int(a)
+    if bits == 64 and isinstance(a, float) and whole == 2**63:
+        return whole - 1  # the greatest BIGINT is no DOUBLE: Java takes the one after it for it
     return whole if -(2 ** (bits - 1)) <= whole < 2 ** (bits - 1) else None
 
 
@@ -28,6 +30,8 @@ def kernel_float_to_int(a: Number, a_null: bool, bits: Number, _: bool) -> Resul
     """A number cut to a whole one of so many bits."""
     bound = 2.0 ** (bits - 1)
     whole = np.trunc(a)
+    if bits == 64 and whole == bound:
+        return 2**63 - 1, a_null  # the greatest BIGINT is no DOUBLE: Java takes the one after it for it
     fits = whole >= -bound and whole < bound
     return (int(whole) if fits else 0), a_null or not fits
 

@@ -2,48 +2,71 @@
 
 from __future__ import annotations
 
-import calendar
-import datetime
-
 from millstream.expressions.functions.function import Function, Maybe
 from millstream.expressions.functions.whole_numbers import kernel_forms, python_forms
 from millstream.expressions.tree import DATE, INT32
 
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_ERA = 146_097  # days in 400 years
 
 
-def date_of_day(days: int) -> datetime.date:
-    """The date of a number of days."""
-    # Time stamps may lie outside the calendar that datetime knows: they are then in its first or last year.
-    return datetime.date.fromordinal(min(max(days + _EPOCH, 1), datetime.date.max.toordinal()))
+def parts_of(days: int) -> tuple[int, int, int]:
+    """Year, month and day of a number of days, in the calendar of today, whatever the year.
+
+    >>> parts_of(19_782), parts_of(-719_529)
+    ((2024, 2, 29), (-1, 12, 31))
+    """
+    era, day = divmod(days + 719_468, _ERA)  # since the first of March of the year 0
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
+    rest = day - (365 * year + year // 4 - year // 100)
+    month = (5 * rest + 2) // 153
+    return era * 400 + year + (month > 9), (month + 2) % 12 + 1, rest - (153 * month + 2) // 5 + 1
 
 
 def day_number(year: int, month: int, day: int) -> int | None:
-    """The number of days of a date, None if there is no such date."""
-    try:
-        return datetime.date(year, month, day).toordinal() - _EPOCH
-    except (ValueError, OverflowError):
+    """The number of days of a date, None if there is no such date, or it is too far away for a DATE.
+
+    >>> day_number(1970, 1, 2), day_number(2023, 2, 29)
+    (1, None)
+    """
+    if not 1 <= month <= 12 or not 1 <= day <= days_in(year, month):
         return None
+    year -= month < 3
+    era, place = divmod(year, 400)
+    of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    found = era * _ERA + place * 365 + place // 4 - place // 100 + of_year - 719_468
+    return found if -(2**31) <= found < 2**31 else None
+
+
+def days_in(year: int, month: int) -> int:
+    """How many days a month has."""
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 28 if month == 2 and not leap else _DAYS[month - 1]
+
+
+def monday(days: int) -> int:
+    """The Monday of a week."""
+    return days - (days + 3) % 7
 
 
 def year(date: Maybe) -> Maybe:
     """The year."""
-    return None if date is None else date_of_day(date).year
+    return None if date is None else parts_of(date)[0]
 
 
 def month(date: Maybe) -> Maybe:
     """The month, from 1."""
-    return None if date is None else date_of_day(date).month
+    return None if date is None else parts_of(date)[1]
 
 
 def quarter(date: Maybe) -> Maybe:
     """The quarter of the year, from 1."""
-    return None if date is None else (date_of_day(date).month + 2) // 3
+    return None if date is None else (parts_of(date)[1] + 2) // 3
 
 
 def day(date: Maybe) -> Maybe:
     """The day of the month."""
-    return None if date is None else date_of_day(date).day
+    return None if date is None else parts_of(date)[2]
 
 
 def dayofweek(date: Maybe) -> Maybe:
@@ -53,28 +76,30 @@ def dayofweek(date: Maybe) -> Maybe:
 
 def dayofyear(date: Maybe) -> Maybe:
     """The day of the year, from 1."""
-    return None if date is None else date_of_day(date).timetuple().tm_yday
+    return None if date is None else _day_of_year(date)
+
+
+def _day_of_year(date: int) -> int:
+    year, month, day = parts_of(date)
+    return sum(days_in(year, m) for m in range(1, month)) + day
 
 
 def weekofyear(date: Maybe) -> Maybe:
     """The ISO week."""
-    return None if date is None else date_of_day(date).isocalendar().week
+    return None if date is None else (_day_of_year(monday(date) + 3) - 1) // 7 + 1
 
 
 def add_months(date: Maybe, months: Maybe) -> Maybe:
     """A date some months on, at the end of the month if it is shorter.
 
-    >>> date_of_day(add_months(19_753, 1))  # of 2024-01-31
-    datetime.date(2024, 2, 29)
+    >>> parts_of(add_months(19_753, 1))  # of 2024-01-31
+    (2024, 2, 29)
     """
     if date is None or months is None:
         return None
-    start = date_of_day(date)
-    years, place = divmod(start.month - 1 + months, 12)
-    target = start.year + years
-    if not 1 <= target <= 9999:
-        return None
-    return day_number(target, place + 1, min(start.day, calendar.monthrange(target, place + 1)[1]))
+    year, month, day = parts_of(date)
+    years, place = divmod(month - 1 + months, 12)
+    return day_number(year + years, place + 1, min(day, days_in(year + years, place + 1)))
 
 
 _add, _sub, *_ = python_forms(32)

@@ -22,7 +22,8 @@ def decimal(a: Maybe, precision: int, scale: int) -> Maybe:
         fitted = Decimal(a).quantize(Decimal(1).scaleb(-scale), context=EXACT)
     except InvalidOperation:
         return None
-    return fitted if abs(fitted) < Decimal(10) ** (precision - scale) else None
+    # Not abs(), which rounds to 28 digits.
+    return fitted if fitted.copy_abs() < Decimal(10) ** (precision - scale) else None
 
 
 def add_decimal(a: Maybe, b: Maybe, precision: int, scale: int) -> Maybe:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import ROUND_DOWN, Context
 
 import numpy as np
 
 from millstream.expressions.functions.floats import float32
-from millstream.expressions.functions.function import SAME, WHOLE, Function, Maybe, Number, Result
+from millstream.expressions.functions.function import DECIMAL, SAME, WHOLE, Function, Maybe, Number, Result
 from millstream.expressions.functions.whole_numbers import LOWEST
-from millstream.expressions.tree import FLOAT32, FLOAT64, INT64
+from millstream.expressions.tree import FLOAT32, FLOAT64, INT32, INT64
 
 
 def mod_int(a: Maybe, b: Maybe) -> Maybe:
@@ -33,30 +35,58 @@ def kernel_mod_int(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
 
 
 def pmod_int(a: Maybe, b: Maybe) -> Maybe:
-    """The remainder, made positive."""
+    """The remainder, moved once into the range of the divisor.
+
+    >>> pmod_int(-7, 3), pmod_int(-7, -3), pmod_int(7, -3)
+    (2, -1, 1)
+    """
     rest = mod_int(a, b)
     return mod_int(rest + b, b) if rest is not None and rest < 0 else rest
 
 
 def kernel_pmod_int(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
-    """The remainder, made positive."""
+    """The remainder, moved once into the range of the divisor."""
     if b in (0, -1):
         return 0, a_null or b_null or b == 0
     rest = a % b
     return (rest - b if b < 0 and rest != 0 and a > 0 else rest), a_null or b_null
 
 
-def div_int64(a: Maybe, b: Maybe) -> Maybe:
-    """The whole part of a quotient, cut towards zero.
+def _pmod(low: int) -> tuple[Callable[..., Maybe], Callable[..., Result]]:
+    """The same for a type with this least number, where the sum of remainder and divisor wraps around, as in Spark."""
 
-    >>> div_int64(-7, 2), div_int64(7, 0)
-    (-3, None)
+    def pmod(a: Maybe, b: Maybe) -> Maybe:
+        rest = mod_int(a, b)
+        if rest is None or rest >= 0:
+            return rest
+        return mod_int(rest + b if rest + b >= low else rest + b - 2 * low, b)
+
+    def kernel_pmod(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
+        if b in (0, -1):
+            return 0, a_null or b_null or b == 0
+        rest = a % b
+        if b > 0 or rest == 0:
+            return rest, a_null or b_null
+        rest = rest - b if a > 0 else rest  # as the remainder of Java, which has the sign of the dividend
+        if rest > 0 or rest >= low - b:
+            return rest, a_null or b_null
+        moved = ((rest - low) + (b - low)) % b
+        return (moved - b if moved != 0 else moved), a_null or b_null
+
+    return pmod, kernel_pmod
+
+
+def div_int64(a: Maybe, b: Maybe) -> Maybe:
+    """The whole part of a quotient, cut towards zero; as in Spark, that of the least number and -1 wraps around.
+
+    >>> div_int64(-7, 2), div_int64(7, 0), div_int64(-(2**63), -1)
+    (-3, None, -9223372036854775808)
     """
     if a is None or not b:
         return None
     quotient = abs(a) // abs(b)
     quotient = -quotient if (a < 0) != (b < 0) else quotient
-    return quotient if quotient < 2**63 else None
+    return quotient if quotient < 2**63 else LOWEST
 
 
 def kernel_div_int64(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
@@ -64,9 +94,22 @@ def kernel_div_int64(a: Number, a_null: bool, b: Number, b_null: bool) -> Result
     if b == 0:
         return 0, True
     if b == -1:
-        return (0 if a == LOWEST else -a), a_null or b_null or a == LOWEST
+        return (LOWEST if a == LOWEST else -a), a_null or b_null
     quotient = a // b
     return (quotient + 1 if quotient < 0 and quotient * b != a else quotient), a_null or b_null
+
+
+def div_whole(a: Maybe, b: Maybe) -> Maybe:
+    """The whole part of a quotient of decimals; as in Spark, one that has no room in a BIGINT wraps around.
+
+    >>> from decimal import Decimal
+    >>> div_whole(Decimal("7.5"), Decimal("-2")), div_whole(Decimal(2**64 + 3), Decimal(1))
+    (-3, 3)
+    """
+    if a is None or not b:
+        return None
+    quotient = int(Context(prec=120, rounding=ROUND_DOWN).divide_int(a, b))
+    return (quotient + 2**63) % 2**64 - 2**63
 
 
 def div_float64(a: Maybe, b: Maybe) -> Maybe:
@@ -97,10 +140,16 @@ def mod_float32(a: Maybe, b: Maybe) -> Maybe:
     return float32(mod_float64(a, b))
 
 
+_pmod_int32, _kernel_pmod_int32 = _pmod(-(2**31))
+_pmod_int64, _kernel_pmod_int64 = _pmod(LOWEST)
+
 FUNCTIONS = (
     Function("mod_int", (WHOLE, WHOLE), SAME, mod_int, kernel_mod_int),
     Function("pmod_int", (WHOLE, WHOLE), SAME, pmod_int, kernel_pmod_int),
+    Function("pmod_int32", (INT32, INT32), INT32, _pmod_int32, _kernel_pmod_int32),
+    Function("pmod_int64", (INT64, INT64), INT64, _pmod_int64, _kernel_pmod_int64),
     Function("div_int64", (INT64, INT64), INT64, div_int64, kernel_div_int64),
+    Function("div_whole", (DECIMAL, DECIMAL), INT64, div_whole),
     Function("div_float64", (FLOAT64, FLOAT64), FLOAT64, div_float64, kernel_div_float64),
     Function("mod_float64", (FLOAT64, FLOAT64), FLOAT64, mod_float64, kernel_mod_float64),
     Function("mod_float32", (FLOAT32, FLOAT32), FLOAT32, mod_float32),

@@ -15,16 +15,16 @@ def like(a: Maybe, pattern: Maybe) -> Maybe:
     >>> like("a.c", "a.%"), like("abc", "a.%"), like("10%", "10\\%"), like(None, "%")
     (True, False, True, None)
     """
-    return None if a is None or pattern is None else _pattern(pattern, False).fullmatch(a) is not None
+    return None if a is None or pattern is None else _pattern(pattern).fullmatch(a) is not None
 
 
 def ilike(a: Maybe, pattern: Maybe) -> Maybe:
-    """`a ILIKE pattern`: case does not matter."""
-    return None if a is None or pattern is None else _pattern(pattern, True).fullmatch(a) is not None
+    """`a ILIKE pattern`: what is compared is in small letters."""
+    return None if a is None or pattern is None else _pattern(pattern.lower()).fullmatch(a.lower()) is not None
 
 
 @lru_cache(maxsize=256)
-def _pattern(pattern: str, any_case: bool) -> re.Pattern[str]:
+def _pattern(pattern: str) -> re.Pattern[str]:
     parts = []
     characters = iter(pattern)
     for character in characters:
@@ -32,7 +32,7 @@ def _pattern(pattern: str, any_case: bool) -> re.Pattern[str]:
             parts.append(re.escape(next(characters, "\\")))
         else:
             parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if any_case else 0))
+    return re.compile("".join(parts), re.DOTALL)
 
 
 FUNCTIONS = (

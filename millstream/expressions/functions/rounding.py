@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from millstream.expressions.functions.function import DECIMAL, SAME, WHOLE, Function, Maybe, Number, Result
+from millstream.expressions.functions.casts import to_int
+from millstream.expressions.functions.decimals import EXACT, decimal
+from millstream.expressions.functions.function import DECIMAL, DIGITS, SAME, WHOLE, Function, Maybe, Number, Result
 from millstream.expressions.functions.whole_numbers import HIGHEST, LOWEST
 from millstream.expressions.tree import FLOAT64, INT32, INT64
 
@@ -63,19 +65,36 @@ def round_float(a: Maybe, digits: Maybe) -> Maybe:
     if a is None or digits is None or math.isinf(a) or math.isnan(a):
         return a if digits is not None else None
     if abs(digits) > 400:
-        return a if digits > 0 else 0.0
-    return float(Decimal(repr(a)).quantize(Decimal(1).scaleb(-digits), context=Context(900, ROUND_HALF_UP)))
+        return a + 0.0 if digits > 0 else 0.0
+    rounded = Decimal(repr(a)).quantize(Decimal(1).scaleb(-digits), context=Context(900, ROUND_HALF_UP))
+    return float(rounded) + 0.0  # decimals have no negative zero
 
 
-def round_int(a: Maybe, digits: Maybe) -> Maybe:
-    """A whole number to tens, hundreds and so on, for negative digits."""
+def round_int(a: Maybe, digits: Maybe, bits: int) -> Maybe:
+    """A whole number of so many bits to tens, hundreds and so on, for negative digits.
+
+    >>> round_int(155, -1, 32), round_int(127, -1, 8)
+    (160, None)
+    """
     if a is None or digits is None:
         return None
     if digits >= 0:
         return a
     unit = 10 ** min(-digits, 20)
     rounded = (abs(a) + unit // 2) // unit * unit
-    return -rounded if a < 0 else rounded
+    return to_int(-rounded if a < 0 else rounded, bits)
+
+
+def round_decimal(a: Maybe, digits: Maybe, precision: int, scale: int) -> Maybe:
+    """A decimal to so many digits after the point, or to tens and hundreds.
+
+    >>> round_decimal(Decimal("155.5"), -1, 4, 0)
+    Decimal('160')
+    """
+    if a is None or digits is None or digits >= 0:
+        return None if digits is None else decimal(a, precision, scale)
+    unit = Decimal(1).scaleb(min(-digits, 60))
+    return decimal(EXACT.multiply(EXACT.quantize(EXACT.divide(a, unit), Decimal(1)), unit), precision, scale)
 
 
 FUNCTIONS = (
@@ -84,5 +103,6 @@ FUNCTIONS = (
     Function("floor_decimal", (DECIMAL,), DECIMAL, floor_decimal),
     Function("ceil_decimal", (DECIMAL,), DECIMAL, ceil_decimal),
     Function("round_float", (FLOAT64, INT32), FLOAT64, round_float),
-    Function("round_int", (WHOLE, INT32), SAME, round_int),
+    Function("round_decimal", (DECIMAL, INT32, DIGITS, DIGITS), DECIMAL, round_decimal),
+    Function("round_int", (WHOLE, INT32, DIGITS), SAME, round_int),
 )

@@ -42,7 +42,7 @@ def substring(a: Maybe, start: Maybe, count: Maybe = 2**31 - 1) -> Maybe:
     if a is None or start is None or count is None:
         return None
     begin = start - 1 if start > 0 else len(a) + start if start < 0 else 0
-    end = begin + count
+    end = min(begin + count, 2**31 - 1)
     return a[max(begin, 0) : max(end, 0)]
 
 

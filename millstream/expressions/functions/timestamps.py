@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.dates import add_months, date_of_day, day_number
+from millstream.expressions.functions.dates import add_months, day_number, monday, parts_of
 from millstream.expressions.functions.function import SAME, Function, Maybe, Number, Result
 from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, STRING, TIMESTAMP
 
@@ -23,8 +23,13 @@ def kernel_day_of(timestamp: Number, timestamp_null: bool) -> Result:
 
 
 def midnight(date: Maybe) -> Maybe:
-    """The time stamp at which a date begins."""
-    return None if date is None else date * DAY
+    """The time stamp at which a date begins; NULL past the ends of time."""
+    return None if date is None else fits(date * DAY)
+
+
+def fits(micros: int) -> int | None:
+    """A number of microseconds, None if there is no room for it."""
+    return micros if -(2**63) <= micros < 2**63 else None
 
 
 def hour(timestamp: Maybe) -> Maybe:
@@ -92,7 +97,7 @@ def shift_months(timestamp: Maybe, months: Maybe) -> Maybe:
     if timestamp is None or months is None:
         return None
     moved = add_months(timestamp // DAY, months)
-    return None if moved is None else moved * DAY + timestamp % DAY
+    return None if moved is None else fits(moved * DAY + timestamp % DAY)
 
 
 def date_trunc(unit: Maybe, timestamp: Maybe) -> Maybe:
@@ -103,18 +108,18 @@ def date_trunc(unit: Maybe, timestamp: Maybe) -> Maybe:
     if name in _UNITS:
         return timestamp - timestamp % _UNITS[name]
     days = timestamp // DAY
-    start = date_of_day(days)
+    year, month, _ = parts_of(days)
     match name:
         case "day" | "dd":
             return days * DAY
         case "week":
-            return (days - start.weekday()) * DAY
+            return fits(monday(days) * DAY)
         case "month" | "mon" | "mm":
-            return midnight(day_number(start.year, start.month, 1))
+            return midnight(day_number(year, month, 1))
         case "quarter":
-            return midnight(day_number(start.year, (start.month - 1) // 3 * 3 + 1, 1))
+            return midnight(day_number(year, (month - 1) // 3 * 3 + 1, 1))
         case "year" | "yyyy" | "yy":
-            return midnight(day_number(start.year, 1, 1))
+            return midnight(day_number(year, 1, 1))
     return None
 
 

@@ -55,6 +55,7 @@ _WRITTEN = {
 _NUMERIC_AGGREGATES = frozenset(
     ["avg", "mean", "stddev", "stddev_pop", "stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "variance"]
 )
+_OF_SEVERAL = frozenset(["greatest", "least"])
 _ONE_TYPE = frozenset(["array", "coalesce", "greatest", "ifnull", "least", "nvl"])
 _ARITY = {
     **dict.fromkeys(
@@ -95,6 +96,7 @@ _ARITY = {
         2,
     ),
     "nvl2": 3,
+    "if": 3,
 }
 """How many arguments the everyday functions take, where it is always the same number."""
 
@@ -393,6 +395,11 @@ def _call(node: exp.Expr) -> Iterator[Mistake]:
         arguments = "1 argument" if wanted == 1 else f"{wanted} arguments"
         example = f"{name.upper()}({', '.join('abc'[:wanted])})"
         yield Mistake(node, f"{name.upper()} takes {arguments}, not {len(given)}", f"write {example}")
+        return
+    if len(given) < 2 and name in _OF_SEVERAL:
+        yield Mistake(
+            node, f"{name.upper()} takes 2 arguments or more, not {len(given)}", f"write {name.upper()}(a, b)"
+        )
         return
     if name in _NUMERIC_AGGREGATES and given:
         type_ = _type(given[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import BOOL, FLOAT64, INT32, Call, Literal, Type, Value
 
-_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _RANK = ["int8", "int16", "int32", "int64"]
 _TEXTS = {
     "bool": "bool_text",
@@ -16,7 +16,7 @@ _TEXTS = {
     "decimal": "decimal_text",
     "date": "date_text",
     "timestamp": "timestamp_text",
-    **dict.fromkeys(_BITS, "int_text"),
+    **dict.fromkeys(BITS, "int_text"),
 }
 _TIMES = {
     ("string", "timestamp"): "timestamp_of",
@@ -40,8 +40,8 @@ def number(value: int) -> Literal:
     return Literal(value, INT32)
 
 
-def cast(value: Value, to: Type) -> Value | None:
-    """The value as one of another type, None if there is no such cast."""
+def cast(value: Value, to: Type, *, asked: bool = True) -> Value | None:
+    """The value as one of another type, None if there is no such cast. Decimals become other texts where CAST asks."""
     source = value.type
     if source == to:
         return value
@@ -49,6 +49,8 @@ def cast(value: Value, to: Type) -> Value | None:
         return Literal(None, to)
     if source.name == "null":
         return value
+    if to.name == "string" and source.name == "decimal" and not asked:
+        return call("short_decimal_text", [value], to)
     if to.name == "string":
         return call(_TEXTS[source.name], [value], to) if source.name in _TEXTS else None
     if (source.name, to.name) in _TIMES:
@@ -62,6 +64,14 @@ def cast(value: Value, to: Type) -> Value | None:
     return _to_decimal(value, to) if to.name == "decimal" else None
 
 
+def widens(value: Value, to: Type) -> bool:
+    """Whether a value is certain to fit a whole number type."""
+    source = value.type
+    if isinstance(value, Literal) and (value.value is None or source.is_whole):
+        return value.value is None or bool(-(2 ** (BITS[to.name] - 1)) <= value.value < 2 ** (BITS[to.name] - 1))
+    return source.name == "null" or (source.is_whole and _RANK.index(source.name) <= _RANK.index(to.name))
+
+
 def _is_number(type_: Type) -> bool:
     return type_.is_whole or type_.is_float or type_.name == "decimal"
 
@@ -73,7 +83,7 @@ def _to_bool(value: Value) -> Value | None:
 
 
 def _to_whole(value: Value, to: Type) -> Value | None:
-    bits = number(_BITS[to.name])
+    bits = number(BITS[to.name])
     if value.type.is_whole and _RANK.index(value.type.name) < _RANK.index(to.name):
         return Literal(value.value, to) if isinstance(value, Literal) else value
     if value.type.name == "string":
@@ -90,8 +100,8 @@ def _to_float(value: Value, to: Type) -> Value | None:
     if value.type.name == "float32":
         return Literal(value.value, to) if isinstance(value, Literal) else value
     if value.type.name == "string":
-        value = call("text_to_float", [value], FLOAT64)
-    elif value.type.name != "float64":
+        return call("text_to_float32" if to.name == "float32" else "text_to_float", [value], to)
+    if value.type.name != "float64":
         if not _is_number(value.type) and value.type.name != "bool":
             return None
         value = call("to_float", [value], FLOAT64)

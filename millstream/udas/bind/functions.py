@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from millstream.expressions.functions.registry import BY_SQL_NAME
-from millstream.expressions.tree import BOOL, DATE, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, STRING, TIMESTAMP
 
 CASTS = {
-    "boolean": BOOL,
-    "tinyint": INT8,
-    "smallint": INT16,
-    "int": INT32,
-    "bigint": INT64,
-    "float": FLOAT32,
-    "double": FLOAT64,
-    "string": STRING,
-    "date": DATE,
-    "to_date": DATE,
-    "timestamp": TIMESTAMP,
-    "to_timestamp": TIMESTAMP,
+    **{name: name for name in ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double")},
+    "date": "date",
+    "to_date": "date",
+    "timestamp": "timestamp",
+    "to_timestamp": "timestamp",
 }
 """The functions that are casts."""
 
@@ -40,7 +32,7 @@ PARTS = {
 }
 """What EXTRACT can take out of a time, and the function that does it."""
 
-NAMES = frozenset([*BY_SQL_NAME, *CASTS, *SPECIAL])
+NAMES = frozenset([*BY_SQL_NAME, *CASTS, *SPECIAL, "string"])
 
 
 AGGREGATES: dict[str, str] = {

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from millstream.catalog.schema import SqlType, type_name
+from millstream.catalog.schema import SqlType, sql_type, type_name
 from millstream.errors import NotYet, TypeMismatch, suggest
 from millstream.expressions.functions.registry import BY_SQL_NAME
 from millstream.expressions.tree import (
@@ -38,7 +38,7 @@ from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 from millstream.udas.bind import functions as body_functions
-from millstream.udas.bind.casts import call, cast, number
+from millstream.udas.bind.casts import BITS, call, cast, number, widens
 from millstream.udas.bind.types import run_type
 
 Slots = Mapping[str, Value]
@@ -130,7 +130,7 @@ class Lowering:
 
     def fitted(self, value: Value, to: Type, node: exp.Expr) -> Value:
         """The value as one of a type, by a cast that needs no word from the user."""
-        found = cast(value, to)
+        found = cast(value, to, asked=False)
         if found is None:
             self._mismatch(node, f"{written(node)} cannot become {to}", "use a value of that type")
         return found
@@ -139,6 +139,22 @@ class Lowering:
 
     def _as(self, node: exp.Expr, to: Type) -> Value:
         return self.fitted(self.value(node), to, node)
+
+    def _argument(self, node: exp.Expr, to: Type) -> Value:
+        """The value as an argument of a function. Spark would cut a greater number off in silence."""
+        value = self.value(node)
+        if to.is_float and value.type == BOOL:
+            self._mismatch(node, f"{written(node)} is BOOLEAN, and this function takes numbers", "CAST it")
+        if to.is_whole and not widens(value, to):
+            hint = f"write CAST({written(node)} AS INT)" if to == INT32 else f"CAST it to {to}"
+            self._mismatch(node, f"{written(node)} is {_spelt(node, value)}, and this function takes {to} here", hint)
+        return self.fitted(value, to, node)
+
+    def _check_time(self, name: str, node: exp.Expr) -> None:
+        type_ = _plain_type(node)
+        if not (c.is_timestamp(type_) or c.is_null(type_)):
+            message = f"{name.upper()} needs a TIMESTAMP, and {written(node)} is {type_name(type_)}"
+            self._mismatch(node, message, f"write CAST({written(node)} AS TIMESTAMP)")
 
     def _truth(self, node: exp.Expr) -> Value:
         return self._as(node, BOOL)
@@ -196,11 +212,15 @@ class Lowering:
             self._not_yet(node, "this INTERVAL cannot be used in a body", "write it as INTERVAL 5 SECONDS")
         return Literal(sign * (length.days * 86_400_000_000 + length.seconds * 10**6 + length.microseconds), INTERVAL)
 
-    def _cast(self, node: exp.Cast) -> Value:
+    def _cast(self, node: exp.Cast, written_as: exp.Expr | None = None) -> Value:
         inner, to = self.value(node.this), run_type(node.to)
-        found = cast(inner, to) if to is not None else None
+        if inner.type == STRING and node.to.is_type("timestamp_ntz"):
+            return call("timestamp_ntz_of", [inner], TIMESTAMP)
+        # Without a zone it is no point in time.
+        floating = to is not None and to.is_whole and _plain_type(node.this).this is exp.DType.TIMESTAMPNTZ
+        found = cast(inner, to) if to is not None and not floating else None
         if found is None or to is None:
-            self._not_yet(node, f"a cast to {type_name(node.to)} is not possible in a body")
+            self._not_yet(written_as or node, f"a cast to {type_name(node.to)} is not possible in a body")
         return found
 
     # -- arithmetic ----------------------------------------------------------------------------------------
@@ -216,13 +236,11 @@ class Lowering:
     def _whole_division(self, node: exp.IntDiv) -> Value:
         sides = [self.value(n) for n in (node.left, node.right)]
         if any(s.type.name == "decimal" for s in sides):
-            digits = [number(38), number(10)]
-            quotient = call(
-                "div_decimal",
-                [*(self.fitted(s, Type("decimal", 38, 10), node) for s in sides), *digits],
-                sides[0].type,
+            return call(
+                "div_whole",
+                [self._as_decimal(s, n) for s, n in zip(sides, (node.left, node.right), strict=True)],
+                INT64,
             )
-            return call("decimal_to_int", [quotient, number(64)], INT64)
         return call("div_int64", [self.fitted(s, INT64, node) for s in sides], INT64)
 
     def _arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Value:
@@ -242,9 +260,11 @@ class Lowering:
         return call(f"{name}_{type_.name}", fitted, type_)
 
     def _decimal_arithmetic(self, name: str, sides: Sequence[Value], type_: Type, node: exp.Expr) -> Value:
-        wide = Type("decimal", 38, 0)
-        operands = [s if s.type.name in {"decimal", "null"} else self.fitted(s, wide, node) for s in sides]
+        operands = [self._as_decimal(s, node) for s in sides]
         return call(f"{name}_decimal", [*operands, number(type_.precision), number(type_.scale)], type_)
+
+    def _as_decimal(self, value: Value, node: exp.Expr) -> Value:
+        return value if value.type.name in {"decimal", "null"} else self.fitted(value, Type("decimal", 38, 0), node)
 
     def _time_arithmetic(self, kind: type[exp.Expr], node: exp.Expr, left: Value, right: Value) -> Value:
         minus = kind is exp.Sub
@@ -299,19 +319,28 @@ class Lowering:
         if isinstance(node.expression, exp.Null):
             return call("is_null", [self.value(node.this)], BOOL)
         if isinstance(node.expression, exp.Boolean):
-            return call("same", [self._truth(node.this), Literal(bool(node.expression.this), BOOL)], BOOL)
+            truth = exp.Boolean(this=node.expression.this)
+            truth.type = c.BOOLEAN
+            return call("same", self._alike(node, [node.this, truth]), BOOL)
         self._not_yet(node, f"{written(node)} cannot be computed in a body")
 
     def _in(self, node: exp.In) -> Value:
         members = list(node.expressions)
         types = [_plain_type(n) for n in (node.this, *members)]
-        if len({type_name(t) for t in types if not c.is_null(t)}) == 1:
-            to = self._type(next((n for n in (node.this, *members) if not c.is_null(_plain_type(n))), node.this))
-            return call("one_of", [self._as(n, to) for n in (node.this, *members)], BOOL)
-        result: Value = Literal(value=False, type=BOOL)
-        for index, member in enumerate(members):
-            equal = self._compared("eq", node, node.this, member)
-            result = call("or", [result, equal], BOOL) if index else equal
+        common = c.widest(types, texts=False)
+        to = run_type(common) if common is not None else None
+        if to is None and members:
+            return self._in_texts(node, members)
+        return call("one_of", [self.fitted(self.value(n), to or NULL, n) for n in (node.this, *members)], BOOL)
+
+    def _in_texts(self, node: exp.In, members: Sequence[exp.Expr]) -> Value:
+        """IN where texts meet something else, which each of them is compared as."""
+        types = {type_name(t) for t in map(_plain_type, (node.this, *members)) if not (c.is_null(t) or c.is_string(t))}
+        if len(types) > 1:
+            self._not_yet(node, f"{written(node)} cannot be compared in a body", "CAST all to one type")
+        result = self._compared("eq", node, node.this, members[0])
+        for member in members[1:]:
+            result = call("or", [result, self._compared("eq", node, node.this, member)], BOOL)
         return result
 
     def _compared(self, name: str, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Value:
@@ -345,13 +374,17 @@ class Lowering:
         if name in BY_SQL_NAME:
             function = BY_SQL_NAME[name]
             types = function.types(len(arguments))
+            if name.startswith("unix_") and len(arguments) == 1:
+                self._check_time(name, arguments[0])
             if types is None:
                 self._mismatch(node, f"{name.upper()} cannot take {len(arguments)} arguments", "see SHOW FUNCTIONS")
             return call(
-                function.name, [self._as(a, t) for a, t in zip(arguments, types, strict=True)], self._type(node)
+                function.name, [self._argument(a, t) for a, t in zip(arguments, types, strict=True)], self._type(node)
             )
+        if name == "string" and len(arguments) == 1:
+            return self._as(arguments[0], STRING)
         if name in body_functions.CASTS and len(arguments) == 1:
-            return self._as(arguments[0], body_functions.CASTS[name])
+            return self._cast(exp.Cast(this=arguments[0], to=sql_type(body_functions.CASTS[name])), node)
         found = self._special(name, node, arguments) if name in body_functions.SPECIAL else None
         if found is None:
             hint = suggest(name, sorted(body_functions.NAMES))
@@ -382,20 +415,22 @@ class Lowering:
             case "negative", 1:
                 return self._negative(node, self.value(arguments[0]))
             case "log", (1 | 2):
-                return call("ln" if count == 1 else "log", [self._as(a, FLOAT64) for a in arguments], FLOAT64)
+                return call("ln" if count == 1 else "log", [self._argument(a, FLOAT64) for a in arguments], FLOAT64)
             case (("mod" | "try_add" | "try_subtract" | "try_multiply" | "try_divide"), 2):
                 return self._arithmetic(_TRIES[name], node, *arguments)
             case "pmod", 2 if self._type(node).is_whole:
-                return call("pmod_int", [self._as(a, self._type(node)) for a in arguments], self._type(node))
-            case (("coalesce" | "nvl" | "ifnull" | "greatest" | "least"), _) if count:
+                type_ = self._type(node)
+                function = f"pmod_{type_}" if type_ in {INT32, INT64} else "pmod_int"
+                return call(function, [self._as(a, type_) for a in arguments], type_)
+            case (("coalesce" | "nvl" | "ifnull" | "greatest" | "least"), _) if count > (name in {"greatest", "least"}):
                 kind = name if name in {"greatest", "least"} else "coalesce"
                 return call(kind, [self._as(a, self._type(node)) for a in arguments], self._type(node))
             case "nullif", 2:
                 equal = self._compared("eq", node, arguments[0], arguments[1])
                 first = self.value(arguments[0])
                 return Case(((equal, Literal(None, first.type)),), first, first.type)
-            case "if", (2 | 3):
-                return self._if(node, [*arguments, *([exp.Null()] if count == 2 else [])])
+            case "if", 3:
+                return self._if(node, arguments)
             case "nvl2", 3:
                 type_, known = self._type(node), call("is_not_null", [self.value(arguments[0])], BOOL)
                 return Case(((known, self._as(arguments[1], type_)),), self._as(arguments[2], type_), type_)
@@ -405,7 +440,7 @@ class Lowering:
                 swapped = texts[::-1] if isinstance(node, exp.Anonymous) and count == 2 else texts
                 return call(name, swapped, STRING)
             case "timestamp_micros", 1:
-                return Call("unix_micros", (self._as(arguments[0], INT64),), TIMESTAMP)
+                return Call("unix_micros", (self._argument(arguments[0], INT64),), TIMESTAMP)
             case (("extract" | "date_part"), 2):
                 return self._extract(node, arguments)
         return None
@@ -429,12 +464,14 @@ class Lowering:
 
     def _round(self, node: exp.Expr, arguments: list[exp.Expr]) -> Value:
         value, type_ = self.value(arguments[0]), self._type(node)
-        digits = self._as(arguments[1], INT32) if len(arguments) > 1 else number(0)
+        digits = self._argument(arguments[1], INT32) if len(arguments) > 1 else number(0)
+        if not isinstance(digits, Literal):
+            self._mismatch(node, "ROUND takes a number of digits that is written out", "write it like round(x, 2)")
         if type_.name == "decimal":
             scaled = [self.fitted(value, type_, node)] if value.type.name != "decimal" else [value]
-            return call("decimal", [*scaled, number(type_.precision), number(type_.scale)], type_)
+            return call("round_decimal", [*scaled, digits, number(type_.precision), number(type_.scale)], type_)
         if type_.is_whole:
-            return call("round_int", [self.fitted(value, type_, node), digits], type_)
+            return call("round_int", [self.fitted(value, type_, node), digits, number(BITS[type_.name])], type_)
         rounded = call("round_float", [self.fitted(value, FLOAT64, node), digits], FLOAT64)
         return self.fitted(rounded, type_, node)
 
@@ -445,6 +482,10 @@ class Lowering:
             return None
         wanted = TIMESTAMP if function in {"hour", "minute"} else DATE
         return call(function, [self._as(arguments[1], wanted)], INT32)
+
+
+def _spelt(node: exp.Expr, value: Value) -> str:
+    return type_name(node.type) if isinstance(node.type, exp.DataType) else str(value.type)
 
 
 def _plain_type(node: exp.Expr) -> SqlType:

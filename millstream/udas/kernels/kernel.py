@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from millstream.expressions.functions.mathematics import HELPERS
 from millstream.expressions.functions.registry import KERNELS
 from millstream.udas.body import Body
 from millstream.udas.columns import Bools, Ints, Numbers, dtype, empty
@@ -142,7 +144,23 @@ def compiled(source: str, function: str, name: str) -> Function:
 def _functions() -> dict[str, Any]:
     import numba
 
-    return {name: numba.njit(function, error_model="numpy") for name, function in KERNELS.items()}
+    helpers: dict[str, Any] = {}
+    for name, helper in HELPERS.items():  # a helper may call those before it
+        helpers[name] = numba.njit(_calling(helper, helpers), error_model="numpy")
+    return {name: numba.njit(_calling(f, helpers), error_model="numpy") for name, f in KERNELS.items()}
+
+
+def _calling(function: Callable[..., Any], helpers: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function where it calls compiled helpers in the place of those of Python."""
+    if not helpers.keys() & set(function.__code__.co_names):
+        return function
+    return FunctionType(
+        function.__code__,
+        {**function.__globals__, **helpers},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
 
 
 @lru_cache(maxsize=256)
