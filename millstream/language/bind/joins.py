@@ -11,16 +11,15 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Equality, Item, Select, TableJoined, WindowJoined
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
-from millstream.expressions.build.predicates import unsupported
 from millstream.expressions.build.reading import all_of, columns_of, draws_lots, terms_of
 from millstream.language.bind.expressions import bind_predicate
+from millstream.language.bind.one_sided import OneSided, check_pairs
 from millstream.language.bind.scope import Member, Scope
 from millstream.language.bind.window_time import window_time
 from millstream.language.clauses.join_window import JoinWindow
 from millstream.language.clauses.time_bounds import time_bounds
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Name, Span
-from millstream.language.parse.written import written
 from millstream.language.types.coercion import is_unknown, wider
 from millstream.language.types.infer import infer
 from millstream.windows.join_kind import JoinKind
@@ -276,10 +275,12 @@ class Joiner:
                 equalities.append(equality)
             else:
                 residual.append(condition)
-        sides = _filtered(left.select, ours), _filtered(right.select, theirs)
         inner = kind is JoinKind.INNER
+        before = OneSided((_types(left), _types(right)))
         if not inner:
-            self._check_residual(residual, kind, right.span)
+            residual = [before.taken_from(condition) for condition in residual]
+            check_pairs(residual, kind, self.text, right.span)
+        sides = (_filtered(left.select, ours, before.items[0]), _filtered(right.select, theirs, before.items[1]))
         joined = WindowJoined(*sides, kind, reach, times, tuple(equalities), None if inner else all_of(residual))
         kept = {
             JoinKind.INNER: (*left.times, *right.times),
@@ -290,19 +291,6 @@ class Joiner:
         if inner:  # pairs that do not match need not be known as such
             select = _filtered(select, residual)
         return self._side_of(left, right, join, select, kept)
-
-    def _check_residual(self, conditions: Sequence[exp.Expression], kind: JoinKind, span: Span | None) -> None:
-        """Whether a pair really matches must be known where pairs are made; there not every function is at hand."""
-        for condition in conditions:
-            if (part := unsupported(condition)) is not None:
-                raise NotYet(
-                    f"{written(part)} in the condition of a {kind.value} join is part of the language, but this "
-                    "version cannot run it yet",
-                    self.text,
-                    span_of(part) or span_of(condition) or span,
-                    clause="ON",
-                    hint="compute it in a subquery in FROM, and compare its column",
-                )
 
     def _reach(
         self, left: _Side, right: _Side, conditions: list[exp.Expression]
@@ -366,11 +354,12 @@ def _unnamed(side: _Side) -> _Side:
     return replace(side, members=members)
 
 
-def _filtered(select: Select, conditions: Sequence[exp.Expression]) -> Select:
+def _filtered(select: Select, conditions: Sequence[exp.Expression], computed: Sequence[Item] = ()) -> Select:
+    """The rows for which conditions hold, with more columns that are computed of them."""
     condition = all_of(conditions)
-    if condition is None:
+    if condition is None and not computed:
         return select
-    items = tuple(Item(c.name, _column(c.name), c.type) for c in select.schema)
+    items = (*(Item(c.name, _column(c.name), c.type) for c in select.schema), *computed)
     return Select(select, items, condition, select.bounded, select.time, other_times=select.other_times)
 
 
