@@ -25,6 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.structure import Structure
+
 Groups = npt.NDArray[np.int64]
 """For each tuple, the index of its group."""
 
@@ -53,8 +55,21 @@ class Aggregate(ABC):
     arriving: bool = False
     """Whether there is one more argument, the last: the number of each tuple in the order of arrival."""
 
+    format: ClassVar[int] = 1
+    """The version of its states: who packs them otherwise raises it, and checkpoints with the old ones are refused."""
+
     def __init__(self, arguments: Sequence[pa.DataType]) -> None:
         self.arguments = tuple(arguments)
+
+    @property
+    def options(self) -> tuple[Structure, ...]:
+        """The constants that it was made with, besides the types of its arguments."""
+        return ()
+
+    @property
+    def definition(self) -> Structure:
+        """What a user has defined it as; None of what is built in, which its name and `format` define."""
+        return None
 
     @property
     @abstractmethod

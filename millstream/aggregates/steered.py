@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.aggregates.codes import objects
 from millstream.aggregates.contract import Groups, State, Times
 from millstream.aggregates.tally import Tally
+from millstream.structure import Structure
 
 
 class Steered(Tally):
@@ -22,6 +23,11 @@ class Steered(Tally):
     def __init__(self, arguments: Sequence[pa.DataType], constant: Any = None) -> None:
         super().__init__(arguments)
         self.constant = None if constant is None else self.checked(constant)
+
+    @property
+    def options(self) -> tuple[Structure, ...]:
+        """The constant, if it was given to the constructor."""
+        return (self.constant,)
 
     @property
     @abstractmethod

@@ -12,11 +12,12 @@ from millstream.errors import EslSyntaxError, SettingError, suggest
 
 @dataclass(frozen=True)
 class Option:
-    """One option: how its text is read, its default, and what it does."""
+    """One option: how its text is read, its default, and what it does; some decide which rows there are."""
 
     read: Callable[[str], object]
     default: object
     what: str
+    shapes_rows: bool = False
 
 
 def boolean(text: str) -> bool:

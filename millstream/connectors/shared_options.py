@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from millstream.catalog.options import Option, boolean, character, column_names, count, one_of
 
 CSV_TEXT: Mapping[str, Option] = {
-    "header": Option(boolean, True, "the first line of a file names the columns"),
-    "delimiter": Option(character, ",", "what stands between two fields"),
-    "null": Option(str, "", "the text of a field that means NULL"),
+    "header": Option(boolean, True, "the first line of a file names the columns", shapes_rows=True),
+    "delimiter": Option(character, ",", "what stands between two fields", shapes_rows=True),
+    "null": Option(str, "", "the text of a field that means NULL", shapes_rows=True),
 }
 """How CSV is written."""
 

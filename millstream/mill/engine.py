@@ -30,11 +30,9 @@ from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
 from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
-from millstream.plan.kept_types import kept_types
 from millstream.plan.passes import apply_passes
 from millstream.plan.reads import sources_of, streams_of
-from millstream.plan.shape import shape_of
-from millstream.plan.trace import holds_back, reduces
+from millstream.plan.trace import fingerprints, has_state, holds_back, reduces
 from millstream.spark.buckets import task_count
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
@@ -133,7 +131,7 @@ class Engine:
         sinks = [sink for name in query.sinks if (sink := self.catalog.sink(name))] or [KEPT]
         for sink in sinks:
             self._check_single_writer(sink, query)
-        record = QueryRecord(sources_of(plan), shape_of(plan), kept_types(plan), query.text)
+        record = QueryRecord(sources_of(plan), fingerprints(plan), query.text)
         place = self.home.query_place(query.name, record)
         try:
             running = self._started(query, plan, sinks, place)
@@ -208,7 +206,7 @@ class Engine:
     def _started(self, query: Query, plan: Node, sinks: Sequence[Sink], place: QueryPlace) -> RunningQuery:
         host = self._host()
         buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
-        direct, kept = self.settings.direct, place if shape_of(plan) else None
+        direct, kept = self.settings.direct, place if has_state(plan) else None
         host = replace(host, place=kept, buckets=buckets, direct=direct, once=self._place.once)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         label = f"{self._id}.{query.name}.{next(self._runs)}"

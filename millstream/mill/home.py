@@ -67,11 +67,7 @@ class Home:
             # It never came to the end of a first batch: there is nothing to go on from, whatever it was to read.
             for left in ("checkpoint", "control"):
                 shutil.rmtree(folder / left, ignore_errors=True)
-            going_on = replace(now, id=record.id)
-        else:
-            going_on = record.followed_by(now)
-        if going_on != record:
-            going_on.save(file)
+        replace(now, id=record.id).save(file)
         return QueryPlace(folder, record.id, fresh=fresh)
 
     def undo(self, place: QueryPlace) -> None:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from millstream.errors import RunError
-from millstream.plan.kept_types import differences
+from millstream.plan.fingerprint.differences import differences
+from millstream.plan.fingerprint.fingerprint import Fingerprint
 
 
 @dataclass(frozen=True)
 class QueryRecord:
-    """What a query reads and remembers. `types` is None in records of versions that did not write it down.
+    """What a query reads, and the fingerprints of its steps with state; None in records of earlier versions.
 
     The id marks what the query has written, and names folders: it is made here and nowhere else.
     """
 
     sources: Sequence[str]
-    shape: str = ""
-    types: Sequence[Mapping[str, str]] | None = None
+    steps: tuple[Fingerprint, ...] | None = ()
     text: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
@@ -31,28 +31,26 @@ class QueryRecord:
     def load(cls, file: Path) -> QueryRecord | None:
         """The record in a file, None if there is no file."""
         try:
-            loaded: dict[str, Any] = json.loads(file.read_text())
+            loaded: Any = json.loads(file.read_text())
         except FileNotFoundError:
             return None
         except ValueError:
             loaded = {}
-        if not isinstance(loaded, dict) or not re.fullmatch("[0-9a-f]{12}", str(loaded.get("id"))):
+        found = _read(loaded)
+        if found is None or not re.fullmatch("[0-9a-f]{12}", found.id):
             raise RunError(
                 f"{file} is damaged: it does not name a query\n"
                 f"help: bring it back, or remove {file.parent} to start from the beginning"
             )
-        known = ("sources", "shape", "types", "text", "id")
-        return cls(**{name: loaded[name] for name in known if name in loaded})
+        return found
 
     def save(self, file: Path) -> None:
         """Write it down: the old one or the new one is there at any moment, never half of one."""
         new = file.with_suffix(".new")
-        new.write_text(json.dumps(asdict(self), indent=1))
+        steps = [step.to_json() for step in self.steps or ()]
+        record = {"sources": list(self.sources), "steps": steps, "text": self.text, "id": self.id}
+        new.write_text(json.dumps(record, indent=1))
         new.replace(file)
-
-    def followed_by(self, now: QueryRecord) -> QueryRecord:
-        """The record to go on with. One that knows no types is taken at its word, and knows them from now on."""
-        return self if self.types is not None else replace(self, types=now.types)
 
     def check(self, name: str, now: QueryRecord, folder: Path) -> None:
         """Refuse a query for which the checkpoint is no good, and say what has changed."""
@@ -62,14 +60,22 @@ class QueryRecord:
                 f"the checkpoint of query {name} belongs to other sources: it has read {', '.join(self.sources)}, "
                 f"and now it would read {', '.join(now.sources)}\nhelp: {anew}"
             )
-        if self.shape != now.shape:
+        if self.steps is None:
             raise RunError(
-                f"the checkpoint of query {name} holds the state of another window: it was made for\n"
-                f"  {self.shape or 'a query without state'}\nand now the query is\n  {now.shape or 'without state'}\n"
-                f"help: {anew}"
+                f"the checkpoint of query {name} was written by an earlier version, which did not say what its state "
+                f"is good for\nhelp: {anew}"
             )
-        if self.types is not None and now.types is not None and (changed := differences(self.types, now.types)):
+        if changed := differences(self.steps, now.steps or ()):
             raise RunError(
-                f"the checkpoint of query {name} holds other values than the query would now keep: "
-                f"{'; '.join(changed)}\nhelp: keep what it was, as with CAST(... AS ...); or {anew}"
+                f"the checkpoint of query {name} holds other state than the query would now keep: "
+                f"{'; '.join(changed)}\nhelp: keep what it was; or {anew}"
             )
+
+
+def _read(loaded: Any) -> QueryRecord | None:
+    """The record that was written; None if it is none."""
+    try:
+        steps = tuple(map(Fingerprint.from_json, loaded["steps"])) if "steps" in loaded else None
+        return QueryRecord(loaded["sources"], steps, loaded.get("text", ""), str(loaded["id"]))
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -16,6 +17,9 @@ class Operator(ABC):
     In a batch the host first gives it all the data and then all the punctuation, so that an answer comes in the batch
     that carries the punctuation. After that the host writes the blobs.
     """
+
+    format: ClassVar[int] = 1
+    """The version of its blobs: who writes them otherwise raises it, and checkpoints with the old ones are refused."""
 
     @abstractmethod
     def process(self, table: pa.Table, port: int = 0) -> int:

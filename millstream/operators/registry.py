@@ -45,12 +45,14 @@ class Runner:
 
     `evaluation` names the way in which the states of an aggregate become answers. `partial` is what can be done with
     tuples before they go to their buckets. `from_first` makes the operator where windows begin at the first tuple.
+    `format` is the version of the blobs of all these operators.
     """
 
     make: Make
     evaluation: Callable[[Aggregate, Any], str]
     partial: Callable[[Grouped, pa.Table], pa.Table] | None = None
     from_first: Make | None = None
+    format: int = 1
 
 
 def _over(work: Framed, blobs: Blobs) -> Operator:

@@ -21,12 +21,15 @@ from millstream.catalog.definitions import (
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.intervals import spoken
 from millstream.language.parse.written import written
+from millstream.language.types.functions import makes_rows
 from millstream.operators.evaluation import evaluation
+from millstream.plan.fingerprint import facts, sources
+from millstream.plan.fingerprint.fact import Fact
+from millstream.plan.fingerprint.lineage import Lineage, Traced
+from millstream.plan.fingerprint.windows import framed, grouped
+from millstream.structure import Structure
 from millstream.windows.panes import Paned
 from millstream.windows.words import duration
-
-ARRIVAL = "arrival"
-"""What a window moves along where tuples have no time stamp."""
 
 BOUNDS = (Column("window_start", sql_type("timestamp")), Column("window_end", sql_type("timestamp")))
 EMITTED = Column("emitted", sql_type("string"))
@@ -62,10 +65,9 @@ class Node:
         schema = self.schema
         return tuple(column for name in names if (column := schema.find(name)) is not None)
 
-    @property
-    def remembers(self) -> str:
-        """What it keeps from one batch to the next, in words, whatever way it is computed; empty if nothing."""
-        return ""
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on, of inputs that have been traced."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where its rows come from")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,10 @@ class OneRow(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return "OneRow"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        return Lineage()
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,10 @@ class Scan(Node):
         """One line of EXPLAIN."""
         return f"Scan stream {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
 
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        return sources.stream(self.stream)
+
 
 @dataclass(frozen=True)
 class RejectedScan(Node):
@@ -118,6 +128,10 @@ class RejectedScan(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Scan rejected rows of {self.stream.name} from {self.stream.source}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        return sources.rejected(self.stream)
 
 
 @dataclass(frozen=True)
@@ -136,10 +150,9 @@ class LateScan(Node):
         """One line of EXPLAIN."""
         return f"Scan late tuples of {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
 
-    @property
-    def remembers(self) -> str:
-        """The low-watermark of the stream."""
-        return self.label()
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is the low-watermark: columns do not matter to it."""
+        return sources.late(self.stream)
 
 
 @dataclass(frozen=True)
@@ -158,6 +171,10 @@ class TableScan(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Scan table {self.table.name} from {self.table.source}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """The table by its name: what is in it, is there when a batch begins, and is no part of any state."""
+        return sources.table(self.table)
 
 
 @dataclass(frozen=True)
@@ -182,6 +199,10 @@ class Derived(Node):
         """One line of EXPLAIN."""
         return f"Stream {self.name}"
 
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        return inputs[0]
+
 
 @dataclass(frozen=True)
 class Filter(Node):
@@ -193,6 +214,10 @@ class Filter(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Filter {written(self.predicate)}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        return inputs[0].told(facts.conditions(inputs[0], self.predicate))
 
 
 @dataclass(frozen=True)
@@ -210,6 +235,15 @@ class Project(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return "Project " + ", ".join(_item(i) for i in self.items)
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        (below,) = inputs
+        made = [Traced.of(below.structure(item.expression), item.type) for item in self.items]
+        named = dict(zip((item.name for item in self.items), made, strict=True))
+        several = [item for item in self.items if makes_rows(item.expression)]
+        rows = (Fact("rows", named[i.name].structure, None, f"rows of {written(i.expression)}") for i in several)
+        return below.told(rows).giving(named)
 
 
 @dataclass(frozen=True)
@@ -231,18 +265,12 @@ class WindowAggregate(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        calls = (f"{_call(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls)
-        return self._described(calls)
-
-    @property
-    def remembers(self) -> str:
-        """The states of its calls."""
-        return self._described(_call(c) for c in self.windowed.calls)
-
-    def _described(self, calls: Iterable[str]) -> str:
+        calls = (
+            f"{facts.call_words(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls
+        )
         work = self.windowed
         keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
-        parts = [work.window.text if work.window.whole else f"{work.window.text} along {work.time or ARRIVAL}"]
+        parts = [work.window.text if work.window.whole else f"{work.window.text} along {work.time or facts.ARRIVAL}"]
         if work.partition:
             parts.append(f"per {', '.join(written(k.expression) for k in work.keys[: work.partition])}")
         if work.from_first:
@@ -253,6 +281,10 @@ class WindowAggregate(Node):
         if work.emit is not None:
             parts.append(work.emit.text)
         return f"WindowAggregate {', '.join(calls) or 'groups'}{keys}, {', '.join(parts)}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is that of its calls, for each group and window."""
+        return grouped(inputs[0], self.windowed)
 
 
 @dataclass(frozen=True)
@@ -275,20 +307,16 @@ class OverAggregate(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (
-            f"{_call(c.call)} OVER {c.window.text} ({evaluation(c.call.aggregate, c.window)})"
+            f"{facts.call_words(c.call)} OVER {c.window.text} ({evaluation(c.call.aggregate, c.window)})"
             for c in self.framed.calls
         )
-        return self._described(calls)
-
-    @property
-    def remembers(self) -> str:
-        """The tuples that its frames reach."""
-        return self._described(f"{_call(c.call)} OVER {c.window.text}" for c in self.framed.calls)
-
-    def _described(self, calls: Iterable[str]) -> str:
         work = self.framed
         keys = f" per {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
-        return f"OverAggregate {', '.join(calls)}{keys} along {work.time or ARRIVAL}"
+        return f"OverAggregate {', '.join(calls)}{keys} along {work.time or facts.ARRIVAL}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is the tuples that its frames reach."""
+        return framed(inputs[0], self.framed, self.ordered)
 
 
 @dataclass(frozen=True)
@@ -307,7 +335,11 @@ class Unnest(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return "Unnest " + ", ".join(_call(c) for c in self.calls)
+        return "Unnest " + ", ".join(facts.call_words(c) for c in self.calls)
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """The answers of the step below name their columns already."""
+        return inputs[0]
 
 
 @dataclass(frozen=True)
@@ -327,46 +359,13 @@ class AssignWindows(Node):
         """One line of EXPLAIN."""
         return f"AssignWindows {self.window.text} along {self.time}"
 
-
-@dataclass(frozen=True)
-class Sort(Node):
-    """The rows of a bounded input in order."""
-
-    below: Node
-    terms: tuple[exp.Expression, ...]
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return "Sort " + ", ".join(written(t) for t in self.terms)
-
-
-@dataclass(frozen=True)
-class Distinct(Node):
-    """The rows of a bounded input, each once."""
-
-    below: Node
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return "Distinct"
-
-
-@dataclass(frozen=True)
-class Limit(Node):
-    """Some rows of a bounded input."""
-
-    below: Node
-    limit: int | None
-    offset: int | None
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        parts = (
-            "Limit",
-            None if self.limit is None else str(self.limit),
-            f"offset {self.offset}" if self.offset else None,
-        )
-        return " ".join(p for p in parts if p)
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        (below,) = inputs
+        about: Structure = (self.window.structure, below.column(self.time).structure)
+        given = {bound.name: Traced.of(("bound", bound.name, about), bound.type) for bound in BOUNDS}
+        windows = Fact("windows", about, None, f"windows {self.window.text} along {self.time}")
+        return below.told([windows]).giving({**below.columns, **given})
 
 
 def answer(call: AggregateCall) -> Column:
@@ -385,10 +384,6 @@ def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
 def _item(item: Item) -> str:
     expression = written(item.expression)
     return expression if expression == item.name else f"{expression} AS {item.name}"
-
-
-def _call(call: AggregateCall) -> str:
-    return f"{call.text} FILTER ({written(call.condition)})" if call.condition else call.text
 
 
 def _time(stream: Stream) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from millstream.catalog.definitions import Meeting, Query, Select, TableJoined, United, WindowJoined
 from millstream.plan.algebra import (
     AssignWindows,
-    Distinct,
     Filter,
-    Limit,
     Node,
     OneRow,
     OverAggregate,
     Project,
     Reference,
-    Sort,
     Unnest,
     WindowAggregate,
 )
+from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import Split
 
@@ -81,5 +79,5 @@ def _united(united: United) -> Node:
         # Tables have no time stamps: they are read to their end.
         return Distinct(union) if united.meeting is Meeting.UNIQUE else union
     if united.meeting is Meeting.UNIQUE:
-        return Unique(union, tuple(united.parts[0].schema.names), united.time)
-    return MergeOrdered(union, united.time)
+        return Unique(union, united.parts[0].schema.names, united.time)
+    return MergeOrdered(union, united.parts[0].schema.names, united.time)

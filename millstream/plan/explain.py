@@ -10,7 +10,8 @@ from millstream.plan.algebra import Node
 def explain(plan: Node) -> str:
     """The plan, one node a line, inputs below what reads them.
 
-    >>> from millstream.plan.algebra import OneRow, Limit
+    >>> from millstream.plan.algebra import OneRow
+    >>> from millstream.plan.bounded import Limit
     >>> print(explain(Limit(OneRow(), 1, None)))
     Limit 1
     └─ OneRow

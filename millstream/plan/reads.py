@@ -14,4 +14,4 @@ def streams_of(plan: Node) -> list[Stream]:
 
 def sources_of(plan: Node) -> list[str]:
     """The sources that a plan reads, in order: what a checkpoint is good for."""
-    return [f"{s.name} {s.source}".lower() if s.source else s.name for s in streams_of(plan)]
+    return [f"{s.name.lower()} {s.source or ''}".rstrip() for s in streams_of(plan)]

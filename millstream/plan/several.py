@@ -8,11 +8,19 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.definitions import Equality
-from millstream.catalog.schema import Schema
+from millstream.catalog.schema import Schema, type_name
 from millstream.language.parse.written import written
+from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
+from millstream.operators.ordered.merge_ordered import MergeOrdered as MergeOrderedTuples
+from millstream.operators.tuples.unique_tuples import UniqueTuples
 from millstream.plan.algebra import Node
+from millstream.plan.fingerprint import facts
+from millstream.plan.fingerprint.fact import Fact
+from millstream.plan.fingerprint.lineage import Lineage, Traced, answered, together
 from millstream.windows.join_kind import JoinKind
 from millstream.windows.reach import Reach
+
+SIDES = ("left", "right")
 
 JOINT = "greatest of both time stamps"
 """What the joint punctuation of a join is about [Li 2008, figures 7-3 to 7-5]."""
@@ -37,6 +45,16 @@ class Union(Node):
         """One line of EXPLAIN."""
         return "Union"
 
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        names = list(inputs[0].columns)
+        columns = {
+            name: Traced(("either", *(each.columns[name].structure for each in inputs)), inputs[0].columns[name].type)
+            for name in names
+        }
+        parts = [each.within(("part", i), f" (SELECT {i + 1})") for i, each in enumerate(inputs)]
+        return together(parts, columns)
+
 
 @dataclass(frozen=True)
 class Unique(Node):
@@ -56,10 +74,11 @@ class Unique(Node):
         """One line of EXPLAIN."""
         return f"Unique along {self.time}"
 
-    @property
-    def remembers(self) -> str:
-        """The tuples that may come again."""
-        return self.label()
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is the tuples that may come again."""
+        (below,) = inputs
+        known = [*facts.columns(below, self.names), facts.time(below, self.time)]
+        return answered(below, "UNION", UniqueTuples.format, known, below.columns)
 
 
 @dataclass(frozen=True)
@@ -67,17 +86,24 @@ class MergeOrdered(Node):
     """The tuples in the order of their time stamps, each held back until no older one can come."""
 
     below: Node
+    names: tuple[str, ...]
     time: str
     number: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """Those that are kept while tuples wait."""
+        return Schema(self.below.columns_of(self.names))
 
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"MergeOrdered along {self.time}"
 
-    @property
-    def remembers(self) -> str:
-        """The tuples that wait."""
-        return self.label()
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is the tuples that wait."""
+        (below,) = inputs
+        known = [*facts.columns(below, self.names), facts.time(below, self.time)]
+        return answered(below, "MERGE ORDERED", MergeOrderedTuples.format, known, below.columns)
 
 
 @dataclass(frozen=True)
@@ -119,10 +145,24 @@ class WindowJoin(Node):
         on = f" on {' and '.join(terms)}" if terms else ""
         return f"WindowJoin {self.kind.value}{on}, {self.reach.text(*self.times)}"
 
-    @property
-    def remembers(self) -> str:
-        """The tuples that may still meet a partner."""
-        return f"{self.label()}: {', '.join(self.columns[0])}; {', '.join(self.columns[1])}"
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Its state is the tuples that may still meet a partner."""
+        sides = [below.within(side) for below, side in zip(inputs, SIDES, strict=True)]
+        known = [
+            Fact("join", None, self.kind.value, "the join", self.kind.value),
+            Fact("window", None, self.reach.structure, "the window", self.reach.text(*self.times)),
+        ]
+        for equal in self.equalities:
+            terms = tuple(s.structure(e) for s, e in zip(sides, (equal.left, equal.right), strict=True))
+            kind = type_name(equal.type)
+            known.append(Fact("key", terms, kind, f"key {written(equal.left)} = {written(equal.right)}", kind))
+        carried = []
+        for side, below, names, time in zip(SIDES, sides, self.columns, self.times, strict=True):
+            known += [*facts.columns(below, names), facts.time(below, time).within(side, f" of the {side} input")]
+            carried.append(below.giving({name: below.column(name) for name in names}))
+        answers = together(carried, {**carried[0].columns, **carried[1].columns})
+        known += facts.conditions(answers, self.residual)
+        return answered(together(sides, {}), "join", WindowJoinOperator.format, known, answers.columns)
 
 
 @dataclass(frozen=True)
@@ -157,3 +197,16 @@ class TableJoin(Node):
         """One line of EXPLAIN."""
         on = "" if self.condition is None else f" on {written(self.condition)}"
         return f"TableJoin {self.kind.value}{on}"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        left, right = inputs
+        place = ("joined", sum(fact.kind == "table join" for fact in left.facts))
+        right = right.within(place)
+        both = together([left, right], {**left.columns, **right.columns})
+        join = Fact("table join", place, self.kind.value, "the join with a table", self.kind.value)
+        columns = both.columns if self.kind.paired else left.columns
+        terms = list(facts.conditions(both, self.condition))
+        if self.kind is not JoinKind.INNER:  # what ON says of those is not what WHERE would say
+            terms = [replace(term, kind="join condition", about=(place, term.about)) for term in terms]
+        return both.told([join, *terms]).giving(columns)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.catalog.definitions import Output
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type, type_name
 from millstream.language.parse.written import written
 from millstream.plan.algebra import Node
+from millstream.plan.fingerprint.lineage import Lineage
 
 SHARE = "__share"
 """Before the number of an output: the column with its row, NULL where the row is not for it."""
@@ -24,6 +26,10 @@ class Split(Node):
     def schema(self) -> Schema:
         """A column for each sink, with the row that is for it."""
         return Schema(Column(f"{SHARE}{n}", _row(output)) for n, output in enumerate(self.outputs))
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """The rows that are shared out."""
+        return inputs[0]
 
     def label(self) -> str:
         """One line of EXPLAIN."""

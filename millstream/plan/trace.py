@@ -9,17 +9,17 @@ from sqlglot import exp
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
-    Distinct,
     Filter,
     LateScan,
-    Limit,
     Node,
     OverAggregate,
     Project,
-    Sort,
     Unnest,
     WindowAggregate,
 )
+from millstream.plan.bounded import Distinct, Limit, Sort
+from millstream.plan.fingerprint.fingerprint import Fingerprint
+from millstream.plan.fingerprint.lineage import Lineage
 from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.windows.join_kind import JoinKind
 
@@ -57,11 +57,26 @@ def _joint(below: Node, expression: exp.Expression) -> tuple[Node, str] | None:
     return None
 
 
+def lineage_of(plan: Node) -> Lineage:
+    """Where all columns of a plan come from, and what its rows depend on."""
+    return plan.lineage([lineage_of(below) for below in plan.inputs])
+
+
+def fingerprints(plan: Node) -> tuple[Fingerprint, ...]:
+    """The fingerprints of the steps of a plan that have state, those that others read first."""
+    return lineage_of(plan).steps
+
+
 def steps(node: Node) -> Iterator[Node]:
     """The node and all below it."""
     yield node
     for below in node.inputs:
         yield from steps(below)
+
+
+def has_state(node: Node) -> bool:
+    """Whether something is kept from one batch to the next."""
+    return any(isinstance(step, STAGES) for step in steps(node))
 
 
 def holds_back(node: Node) -> bool:

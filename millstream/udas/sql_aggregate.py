@@ -25,11 +25,13 @@ from millstream.aggregates.codes import objects
 from millstream.aggregates.contract import Aggregate, Groups, Numbers, State, Times
 from millstream.aggregates.tally import with_numbers
 from millstream.expressions.tree import Type
+from millstream.structure import Structure
 from millstream.udas.arrow import arrow_type, from_values, to_column, to_values
 from millstream.udas.body import Body, Field
 from millstream.udas.generated import states
 from millstream.udas.generated.compiled import Compiled, compile_aggregate
 from millstream.udas.generated.tables import Table
+from millstream.udas.structure import structure_of
 
 Contents = Mapping[str, Sequence[Sequence[Any]]]
 """The rows of tables of the catalog, by the names of the tables."""
@@ -81,6 +83,11 @@ class SqlAggregate(Aggregate):
     def name(self) -> str:  # type: ignore[override]
         """The name that the user gave it."""
         return self.body.name
+
+    @property
+    def definition(self) -> Structure:
+        """Its bodies: how its state is kept follows from all that they do."""
+        return ("sql", structure_of(self.versions.base), structure_of(self.versions.window))
 
     @property
     def row(self) -> pa.DataType:

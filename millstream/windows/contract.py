@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from millstream.structure import Structure
 from millstream.windows.tuples import Tuple
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class Window(ABC, Generic[W]):
     @abstractmethod
     def noun(self) -> str:
         """What errors call a window of this kind: 'a session'."""
+
+    # -- identity ------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """The kind and its sizes: windows with one structure have the same state over the same tuples."""
 
     # -- questions -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from millstream.structure import Structure
 from millstream.windows.words import duration, rows
 
 COMPLETED_BY_A_TUPLE = "a window that is counted in tuples answers with the tuple that completes it"
@@ -28,6 +29,11 @@ class Emit:
 
     pace: Pace
     every: int = 0
+
+    @property
+    def structure(self) -> Structure:
+        """What sets the pace, and how often."""
+        return (self.pace.name.lower(), self.every)
 
     @property
     def text(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from millstream.structure import Structure
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
 from millstream.windows.words import duration, moved_to
@@ -91,6 +92,10 @@ class Landmark(Paned):
 
     def from_origin(self, origin: int) -> Self:  # noqa: D102
         return replace(self, origin=origin)
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("landmark", self.slide, self.origin)
 
     @property
     def text(self) -> str:

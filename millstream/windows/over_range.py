@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from millstream.structure import Structure
 from millstream.windows.over import Frames, Over, Slots, current_tuple, require_not_negative
 from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, codes, ordered, require_positive
 from millstream.windows.words import duration, preceding
@@ -72,6 +73,10 @@ class OverRange(Over):
         if self.slide is None:
             return current.time < punctuation
         return self.origin + (self._slot(current.time) + 1) * self.slide <= punctuation
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("over range", self.range, self.slide, self.origin, self.active)
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from millstream.structure import Structure
 from millstream.windows.over import Frames, Over, current_tuple, require_not_negative
 from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, ordered, require_positive
 from millstream.windows.words import preceding
@@ -56,6 +57,10 @@ class OverRows(Over):
         """Whether t < punctuation: a tuple of the same time may still rank before it. In arrival order: at once."""
         current = current_tuple(wid, tuples)
         return current is not None and (self.order == "row" or current.time < punctuation)
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("over rows", self.preceding, self.slide, self.order)
 
     @property
     def text(self) -> str:

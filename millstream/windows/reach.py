@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from millstream.structure import Structure
 from millstream.windows.tuples import Times, require_positive
 from millstream.windows.words import duration, moved_to
 
@@ -53,6 +54,11 @@ class Reach(ABC):
     def text(self, left: str, right: str) -> str:
         """How close in time the tuples must be, in the words of EXPLAIN, for two columns of times."""
 
+    @property
+    @abstractmethod
+    def structure(self) -> Structure:
+        """The kind and its bounds: joins with one structure keep the same tuples."""
+
     def promises(self, left: int | None, right: int | None) -> JoinPromises:
         """What can be said of pairs that are still to come, given both low-watermarks; None is one not known yet.
 
@@ -90,6 +96,10 @@ class Band(Reach):
 
     low: int | None
     high: int | None
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("band", self.low, self.high)
 
     @property
     def width(self) -> int | None:
@@ -139,6 +149,10 @@ class SameTumble(Reach):
 
     def __post_init__(self) -> None:
         require_positive(length=self.length)
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("same tumble", self.length, self.origin)
 
     @property
     def width(self) -> int:

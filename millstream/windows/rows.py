@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from millstream.structure import Structure
 from millstream.windows.contract import Window
 from millstream.windows.emit import COMPLETED_BY_A_TUPLE
 from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, ordered, require_positive, spread
@@ -80,6 +81,10 @@ class Rows(Window[RowsId]):
         index, key = self._parts(wid)
         final = [t for t in self._partition(key, tuples) if self.order == "row" or t.time < punctuation]
         return len(final) >= (index + 1) * self.slide
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("rows", self.range, self.slide, self.partitioned, self.order)
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from millstream.structure import Structure
 from millstream.windows.contract import Window
 from millstream.windows.tuples import Keys, Times, Tuple, codes, ordered, require_positive
 from millstream.windows.words import duration
@@ -80,6 +81,10 @@ class Session(Window[SessionId]):
     def closed_by(self, wid: SessionId, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether end <= punctuation."""
         return self.bounds(wid, tuples)[1] <= punctuation
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("session", self.gap)
 
     @property
     def text(self) -> str:

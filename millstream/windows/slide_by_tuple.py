@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from millstream.structure import Structure
 from millstream.windows.contract import Window
 from millstream.windows.emit import COMPLETED_BY_A_TUPLE
 from millstream.windows.tuples import Ints, Order, Times, Tuple, arranged, ordered, require_positive, spread
@@ -75,6 +76,10 @@ class SlideByTuple(Window[int]):
     def closed_by(self, wid: int, punctuation: int, tuples: Sequence[Tuple] = ()) -> bool:
         """Whether w < punctuation: the end is inclusive."""
         return wid < punctuation
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("slide by tuple", self.range, self.every, self.order)
 
     @property
     def text(self) -> str:

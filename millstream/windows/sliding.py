@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import Self
 
+from millstream.structure import Structure
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple, require_positive
 from millstream.windows.words import duration, moved_to
@@ -84,6 +85,10 @@ class Sliding(Paned):
 
     def from_origin(self, origin: int) -> Self:  # noqa: D102
         return replace(self, origin=origin)
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("sliding", self.range, self.slide, self.origin)
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.structure import Structure
 from millstream.windows.emit import TABLES_ARE_COMPLETE
 from millstream.windows.sliding import Sliding
 
@@ -20,6 +21,10 @@ class Whole(Sliding):
     range: int = 2**62
     slide: int = 2**62
     origin: int = -(2**61)
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("whole",)
 
     @property
     def text(self) -> str:

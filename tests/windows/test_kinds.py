@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -20,7 +21,10 @@ from millstream.language.bound import Rows as Asked
 from millstream.language.parser import parse
 from millstream.operators.evaluation import evaluation
 from millstream.operators.registry import RUNNERS, runner
+from millstream.structure import from_json
 from millstream.windows import Over, OverRange, Paned, Session, Tuple, Whole, Window
+from millstream.windows.emit import Emit, Pace
+from millstream.windows.reach import Band, SameTumble
 from tests.drawing import drawn
 from tests.language.auctions import catalog
 from tests.windows.kinds import DRAWN, WRITTEN, discovered, streams
@@ -56,6 +60,38 @@ def test_words(kind: Kind, data: st.DataObject) -> None:
     assert window.noun.startswith(("a ", "an "))
     if _told_apart(window) != _told_apart(other):
         assert window.text != other.text
+
+
+@every_kind
+@some
+@given(data=st.data())
+def test_one_structure_means_one_window(kind: Kind, data: st.DataObject) -> None:
+    """By it states are told apart: whatever makes windows differ is in it, and it survives as JSON."""
+    window, other = data.draw(DRAWN[kind]), data.draw(DRAWN[kind])
+    assert (window.structure == other.structure) == (window == other)
+    assert from_json(json.loads(json.dumps(window.structure))) == window.structure
+
+
+def test_kinds_have_structures_of_their_own() -> None:
+    kinds = [next(iter(_samples(kind))).structure for kind in DRAWN]
+    assert len({structure[0] for structure in kinds if isinstance(structure, tuple)}) == len(DRAWN)
+
+
+@some
+@given(pace=st.sampled_from(Pace), other=st.sampled_from(Pace), every=st.integers(0, 3), others=st.integers(0, 3))
+def test_so_do_emissions(pace: Pace, other: Pace, every: int, others: int) -> None:
+    one, another = Emit(pace, every), Emit(other, others)
+    assert (one.structure == another.structure) == (one == another)
+    assert from_json(json.loads(json.dumps(one.structure))) == one.structure
+
+
+@some
+@given(data=st.data())
+def test_and_the_reaches_of_joins(data: st.DataObject) -> None:
+    limits = st.none() | st.integers(-2, 2)
+    reaches = st.builds(Band, limits, limits) | st.builds(SameTumble, st.integers(1, 3), st.integers(0, 2))
+    one, another = data.draw(reaches), data.draw(reaches)
+    assert (one.structure == another.structure) == (one == another)
 
 
 def _told_apart(window: Window[Any]) -> Window[Any]:

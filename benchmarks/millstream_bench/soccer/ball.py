@@ -106,11 +106,6 @@ class Ball:
         self.velocity = self.velocity + acceleration * lasts
 
 
-def time_to_carry(way: float) -> float:
-    """Seconds to bring a ball over a way with no more than 25 m/s^2."""
-    return math.sqrt(4 * way / 25.0) + 0.5
-
-
 def rolled(start: Floats, before: Floats, ends: Floats, lasts: Floats, slowing: Floats | float) -> tuple[Floats, ...]:
     """The velocities after kicks at `start` that roll to `ends` (n, 3) in so many seconds, there, and the slowing.
 

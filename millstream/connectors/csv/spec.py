@@ -25,7 +25,9 @@ SPEC = Connector(
     "data/*.csv",
     source_options={
         **CSV_TEXT,
-        "multiline": Option(boolean, False, "quoted fields may hold line ends (a file is then read in one piece)"),
+        "multiline": Option(
+            boolean, False, "quoted fields may hold line ends (a file is then read in one piece)", shapes_rows=True
+        ),
         **BATCH,
     },
     sink_options={**CSV_TEXT, **FOLDER},

@@ -26,7 +26,7 @@ SPEC = Connector(
     frozenset({Role.STREAM}),
     "4446",
     source_options={
-        "format": Option(one_of("json", "csv"), "json", "how a line is written"),
+        "format": Option(one_of("json", "csv"), "json", "how a line is written", shapes_rows=True),
         "host": Option(str, "127.0.0.1", "the address to listen on; other machines reach only what is opened here"),
         "connections": Option(count, 500, "how many producers may be connected: a newcomer replaces the most silent"),
         "connections_per_address": Option(count, None, "how many of one address: a fifth of all, of this machine all"),

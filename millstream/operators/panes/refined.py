@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import Self
 
+from millstream.structure import Structure
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids, Ints, Times, Tuple
 
@@ -77,6 +78,10 @@ class Refined(Paned):
     @property
     def noun(self) -> str:  # noqa: D102
         return self.coarse.noun
+
+    @property
+    def structure(self) -> Structure:  # noqa: D102
+        return ("refined", self.coarse.structure, self.every)
 
     @property
     def length(self) -> int | None:  # noqa: D102

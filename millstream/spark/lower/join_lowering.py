@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.expressions.build.predicates import predicate
-from millstream.expressions.build.reading import columns_of
+from millstream.expressions.build.reading import columns_of, over_columns
 from millstream.operators.join.joining import Joining, key_name
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
 from millstream.plan.several import JOINT, TableJoin, WindowJoin
@@ -22,7 +22,7 @@ from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.inflow import Inflow, Input
 from millstream.spark.lower.key_sources import key_sources
-from millstream.spark.lower.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged
+from millstream.spark.lower.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged, state_names, turned
 from millstream.spark.names import quoted
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN, MARK
@@ -50,29 +50,33 @@ def lower_join(
 ) -> DataFrame:
     """The frame of a window join over the inputs of its sides."""
     keys = tuple(key_name(i) for i in range(len(node.equalities)))
+    names = state_names(*node.columns)
     inflows = []
     schemas = []
     for port, inputs in enumerate(sides):
         named = zip(keys, node.equalities, strict=True)
         terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
-        columns = {name: column_of(name) for name in node.columns[port]}
+        columns = {names[name]: column_of(name) for name in node.columns[port]}
         columns.update((name, exp.Cast(this=term.copy(), to=type_.copy())) for name, term, type_ in terms)
         flows = []
         for each in inputs:
             origin = origin_of(each.part, node.times[port], host)
             inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(each.part, terms))
             flows.append(Inflow(each, columns, inlet, origin, port))
-        schemas.append(pa.schema([flows[0].schema.field(name) for name in node.columns[port]]))
+        schemas.append(pa.schema([flows[0].schema.field(names[name]) for name in node.columns[port]]))
         inflows += flows
     residual = None
     if node.residual is not None:
-        read = columns_of(node.residual)
+        read = {names[name] for name in columns_of(node.residual)}
         types = {field.name: to_sql(field.type) for schema in schemas for field in schema if field.name in read}
-        residual = predicate(node.residual, types)
+        stored = {name.lower(): column_of(state) for name, state in names.items()}
+        residual = predicate(over_columns(node.residual, stored), types)
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
     job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
-    work = Work(node.number, partial(WindowJoinOperator, job), job.answers, given=given)
+    stated = turned(names)
+    answers = pa.schema([field.with_name(stated[field.name]) for field in job.answers])
+    work = Work(node.number, partial(WindowJoinOperator, job), answers, given=given, names=stated)
     return staged(inflows, work, host, marked)
 
 

@@ -18,21 +18,19 @@ from millstream.operators.grouped import ARRIVAL
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
-    Distinct,
     Filter,
     LateScan,
-    Limit,
     Node,
     OneRow,
     OverAggregate,
     Project,
     RejectedScan,
     Scan,
-    Sort,
     TableScan,
     Unnest,
     WindowAggregate,
 )
+from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import SHARE, Split
 from millstream.plan.trace import parts

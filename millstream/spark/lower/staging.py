@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import reduce
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -70,13 +71,31 @@ AS_THEY_ARE = Given()
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage does: its number in the query, its operator, its answers and what it promises of them."""
+    """What a stage does: its number in the query, its operator, its answers and what it promises of them.
+
+    `names` are the answers that the state knows by other names: see `state_names`.
+    """
 
     number: int
     make: Callable[[Blobs], Operator]
     answers: pa.Schema
     promises: tuple[tuple[str, int], ...] = ()
     given: Given = AS_THEY_ARE
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def state_names(*inputs: Sequence[str]) -> Mapping[str, str]:
+    """What the columns of tuples are called in the state, by their places: how a query names them, may change.
+
+    >>> state_names(["price", "ts"], ["name"])
+    {'price': '__c0', 'ts': '__c1', 'name': '__c2'}
+    """
+    return {name: f"__c{place}" for place, name in enumerate(chain(*inputs))}
+
+
+def turned(names: Mapping[str, str]) -> Mapping[str, str]:
+    """The names of columns by what the state calls them."""
+    return {state: name for name, state in names.items()}
 
 
 def column_of(name: str) -> exp.Expression:
@@ -121,7 +140,9 @@ def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> D
     query = host.place.id if host.place else ""
     given = work.answers.append(pa.field(MARK, pa.string()))
     holds, left = _checked(work)
-    stage = Stage(Outlet(query, work.number, given, work.make, feeds, work.promises, work.given.lists, holds))
+    stage = Stage(
+        Outlet(query, work.number, given, work.make, feeds, work.promises, work.given.lists, holds, work.names)
+    )
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
     frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
     frame = _observed(frame, inflows, work, bucket_ids(host))

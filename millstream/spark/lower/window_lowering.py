@@ -36,9 +36,19 @@ from millstream.spark.host import Host
 from millstream.spark.lower.inflow import Inflow, Input
 from millstream.spark.lower.key_sources import key_sources
 from millstream.spark.lower.read_tables import with_tables
-from millstream.spark.lower.staging import ANSWER_TIME, AS_THEY_ARE, Given, Work, column_of, ordering, origin_of, staged
+from millstream.spark.lower.staging import (
+    ANSWER_TIME,
+    AS_THEY_ARE,
+    Given,
+    Work,
+    column_of,
+    ordering,
+    origin_of,
+    staged,
+    state_names,
+    turned,
+)
 from millstream.spark.stage.ingress import Inlet
-from millstream.spark.stage.marks import HIDDEN
 from millstream.spark.stage.unnest import unnested_schema
 
 RANK = "__rank"
@@ -91,14 +101,15 @@ def lower_over(
         order = ordering(each.part) if ordered else None
         inlet = Inlet(bucket_ids(host), tuple(work.partition_names), promised=origin.promised, order=order)
         inflows.append(Inflow(each, columns, inlet, origin))
-    carried = [inflows[0].schema.field(name) for name in work.carried]
+    names = turned(state_names(node.framed.carried))
+    carried = [inflows[0].schema.field(state).with_name(name) for state, name in names.items()]
     if ordered and node.ordered:
         work = replace(work, carried=(*work.carried, ARRIVAL))
         carried.append(pa.field(ARRIVAL, pa.int64()))
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     answers = unnested_schema(pa.schema([*carried, *results]), given.lists)
     make = partial(runner(work.calls[0].window).make, work)
-    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), given), host, marked)
+    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), given, names), host, marked)
 
 
 def lower_late(node: LateScan, host: Host) -> DataFrame:
@@ -112,26 +123,26 @@ def lower_late(node: LateScan, host: Host) -> DataFrame:
 
 def lower_unique(node: Unique, inputs: Sequence[Input], host: Host, marked: bool) -> DataFrame:
     """The frame of tuples that are each there once."""
-    make = partial(UniqueTuples, node.names)
-    return _tuples(node, node.names, node.names, make, inputs, host, marked)
+    names = tuple(state_names(node.names).values())
+    return _tuples(node, names, partial(UniqueTuples, names), inputs, host, marked)
 
 
 def lower_ordered(node: MergeOrdered, inputs: Sequence[Input], host: Host, marked: bool) -> DataFrame:
     """The frame of tuples in the order of their time stamps: all in one bucket, or there would be no order."""
-    return _tuples(node, (), tuple(inputs[0].frame.drop(*HIDDEN).columns), MergeOrderedTuples, inputs, host, marked)
+    return _tuples(node, (), MergeOrderedTuples, inputs, host, marked)
 
 
 def _tuples(
     node: Unique | MergeOrdered,
     keys: tuple[str, ...],
-    names: tuple[str, ...],
     make: Callable[[Blobs], Operator],
     inputs: Sequence[Input],
     host: Host,
     marked: bool,
 ) -> DataFrame:
     """A stage whose answers are tuples as they came."""
-    columns = {name: column_of(name) for name in names}
+    names = turned(state_names(node.names))
+    columns = {state: column_of(name) for state, name in names.items()}
     ordered = needs_arrival(node) and all(tells_arrival(each.part) for each in inputs)
     inflows = []
     for each in inputs:
@@ -139,7 +150,8 @@ def _tuples(
         order = ordering(each.part) if ordered else None
         inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, order=order)
         inflows.append(Inflow(each, columns, inlet, origin))
-    return staged(inflows, Work(node.number, make, inflows[0].schema, ((ANSWER_TIME, 0),)), host, marked)
+    answers = pa.schema([field.with_name(names[field.name]) for field in inflows[0].schema])
+    return staged(inflows, Work(node.number, make, answers, ((ANSWER_TIME, 0),), names=names), host, marked)
 
 
 # -- operators ---------------------------------------------------------------------------------------------
@@ -180,11 +192,15 @@ def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> tuple[Gro
 
 
 def _frames(framed: bound.Framed, host: Host) -> tuple[Framed, dict[str, exp.Expression]]:
-    columns = {name: column_of(name) for name in framed.carried}
+    names = state_names(framed.carried)
+    columns = {state: column_of(name) for name, state in names.items()}
     columns.update((item.name, item.expression) for item in framed.keys)
     calls = _calls([c.call for c in framed.calls], columns, host)
-    pairs = zip(calls, framed.calls, strict=True)
-    return Framed(_typed(framed.keys), tuple(FramedCall(c, f.window) for c, f in pairs), framed.carried), columns
+    windows = [
+        f.window if f.window.stamp is None else f.window.stamped_by(names.get(f.window.stamp)) for f in framed.calls
+    ]
+    pairs = zip(calls, windows, strict=True)
+    return Framed(_typed(framed.keys), tuple(FramedCall(c, w) for c, w in pairs), tuple(names.values())), columns
 
 
 def _calls(calls: Sequence[AggregateCall], columns: dict[str, exp.Expression], host: Host) -> list[Call]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -64,8 +64,18 @@ class PendingBlobs:
         self.deletes = set()
 
 
-_CACHE: dict[tuple[str, int, int], tuple[int, Operator, FeedProgress, PendingBlobs]] = {}
-"""The operators that this process has run, by query, stage and bucket, each with the version of its state."""
+class _Run(NamedTuple):
+    """An operator that this process has run: at which start of its query, and at which version of its state."""
+
+    start: str
+    version: int
+    operator: Operator
+    inputs: FeedProgress
+    blobs: PendingBlobs
+
+
+_CACHE: dict[tuple[str, int, int], _Run] = {}
+"""The operators that this process has run, by query, stage and bucket."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +85,8 @@ class Outlet:
     `answers` are the columns that it gives to Spark, MARK among them; `lists` are those that it unnests for that, and
     `holds` says which rows it gives.
     `promises` are the columns of its answers that the operator's promise is about, and by how much they lag behind it.
+    `names` are the columns of its answers that are called otherwise in the state. `start` tells the starts of a query
+    apart: between two it may have been edited, so that it answers otherwise from the same state.
     """
 
     query: str
@@ -85,6 +97,8 @@ class Outlet:
     promises: tuple[tuple[str, int], ...] = ()
     lists: tuple[Nested, ...] = ()
     holds: Predicate | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    start: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
 class BucketRun:
@@ -146,6 +160,8 @@ class BucketRun:
         settle()
 
     def _given(self, answers: pa.Table) -> pa.Table:
+        names = self._outlet.names
+        answers = answers.rename_columns([names.get(name, name) for name in answers.column_names]) if names else answers
         rows = unnested(answers, self._outlet.lists)
         return rows if self._outlet.holds is None else kept(rows, self._outlet.holds)
 
@@ -168,8 +184,8 @@ class BucketRun:
         """The operator as it was after the last batch. Spark may run a bucket anywhere: a cache must prove its age."""
         # Taken out until the batch is done: an operator that was left in the middle of one must not be used again.
         cached = _CACHE.pop(self._place, None)
-        if cached and cached[0] == version:
-            return cached[1:]
+        if cached and (cached.start, cached.version) == (self._outlet.start, version):
+            return cached.operator, cached.inputs, cached.blobs
         pending = PendingBlobs(self._stored(version) if version else {})
         return self._outlet.make(pending), FeedProgress(self._outlet.feeds, pending), pending
 
@@ -191,7 +207,7 @@ class BucketRun:
         self._version.update((new,))
         self._copy.save(old, new, pending.puts, pending.deletes)
         pending.settle()
-        _CACHE[self._place] = (new, operator, inputs, pending)
+        _CACHE[self._place] = _Run(self._outlet.start, new, operator, inputs, pending)
 
 
 def _portions(answers: Iterable[pa.Table], mark: pa.Table) -> Iterator[pa.Table]:

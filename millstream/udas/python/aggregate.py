@@ -11,7 +11,8 @@ import pyarrow as pa
 from millstream.aggregates.columns import present
 from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.errors import RunError
-from millstream.udas.python.declared import ClassForm
+from millstream.structure import Structure
+from millstream.udas.python.declared import ClassForm, place_of
 from millstream.udas.python.objects import Objects
 from millstream.udas.python.results import to_answers
 from millstream.udas.python.structs import Structs
@@ -46,6 +47,13 @@ class PyAggregate(Aggregate):
     def name(self) -> str:  # type: ignore[override]
         """The name that the user gave it."""
         return self._name
+
+    @property
+    def definition(self) -> Structure:
+        """Where its class is, and what it declares of its state; what its methods do, nobody can compare."""
+        layout = self._form.layout
+        declared = None if layout is None else tuple((f.name, str(f.dtype), str(f.arrow)) for f in layout.fields)
+        return ("python", place_of(self.cls), declared, self._form.sees_nulls)
 
     @property
     def result(self) -> pa.DataType:

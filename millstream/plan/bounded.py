@@ -1,0 +1,70 @@
+"""The steps that only a bounded input has: they must have seen all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from millstream.language.parse.written import written
+from millstream.plan.algebra import Node
+from millstream.plan.fingerprint.fact import Fact
+from millstream.plan.fingerprint.lineage import Lineage
+
+
+@dataclass(frozen=True)
+class Sort(Node):
+    """The rows of a bounded input in order."""
+
+    below: Node
+    terms: tuple[exp.Expression, ...]
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return "Sort " + ", ".join(written(t) for t in self.terms)
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        terms = tuple(inputs[0].structure(term) for term in self.terms)
+        return inputs[0].told([Fact("order", terms, None, self.label())])
+
+
+@dataclass(frozen=True)
+class Distinct(Node):
+    """The rows of a bounded input, each once."""
+
+    below: Node
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return "Distinct"
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        columns = tuple(column.structure for column in inputs[0].columns.values())
+        return inputs[0].told([Fact("distinct", columns, None, "DISTINCT")])
+
+
+@dataclass(frozen=True)
+class Limit(Node):
+    """Some rows of a bounded input."""
+
+    below: Node
+    limit: int | None
+    offset: int | None
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        parts = (
+            "Limit",
+            None if self.limit is None else str(self.limit),
+            f"offset {self.offset}" if self.offset else None,
+        )
+        return " ".join(p for p in parts if p)
+
+    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
+        """Where its columns come from and what its rows depend on."""
+        (below,) = inputs
+        chosen = replace(below, facts=tuple(fact.within("limited") for fact in below.facts))  # conditions come before
+        return chosen.told([Fact("limit", (self.limit, self.offset), None, self.label())])

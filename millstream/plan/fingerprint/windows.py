@@ -1,0 +1,57 @@
+"""What the states of window aggregates and of OVER depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millstream.catalog.definitions import AggregateCall, Framed, Windowed
+from millstream.operators.answers import EMITTED, END, START
+from millstream.operators.registry import runner
+from millstream.plan.fingerprint import facts
+from millstream.plan.fingerprint.fact import Fact
+from millstream.plan.fingerprint.lineage import Lineage, Traced, answered
+from millstream.structure import Structure
+
+
+def grouped(below: Lineage, work: Windowed) -> Lineage:
+    """The answers per window and group."""
+    known = [
+        *facts.keys(below, work.keys[: work.partition], "partition key"),
+        *facts.keys(below, work.keys[work.partition :]),
+        *(fact for call in work.calls for fact in facts.call_facts(below, call)),
+        Fact("window", None, work.window.structure, "the window", f"[{work.window.text}]"),
+        facts.time(below, work.time),
+    ]
+    if work.from_first:
+        known.append(Fact("origin", None, None, "ORIGIN FIRST"))
+    if work.emit is not None:
+        known.append(Fact("emission", work.emit.structure, None, work.emit.text))
+    answers = {key.name: Traced.of(("key", below.structure(key.expression)), key.type) for key in work.keys}
+    answers.update(_answers(below, ((call, None) for call in work.calls)))
+    given = {name: Traced(("bound", name), "TIMESTAMP") for name in (START, END)}
+    emitted = {EMITTED: Traced((EMITTED,), "STRING")}
+    return answered(below, "window aggregate", runner(work.window).format, known, {**answers, **given, **emitted})
+
+
+def framed(below: Lineage, work: Framed, ordered: bool) -> Lineage:
+    """The tuples with the answers over their frames; `ordered`, they bear the order in which they arrived."""
+    known = [
+        *facts.keys(below, work.keys, "partition key"),
+        *facts.columns(below, work.carried),
+        facts.time(below, work.time),
+        *(fact for each in work.calls for fact in facts.call_facts(below, each.call, each.window)),
+    ]
+    if ordered:
+        known.append(Fact("arrival", None, None, "the order of arrival, which a step above needs,"))
+    answers = {name: below.column(name) for name in work.carried}
+    answers.update(_answers(below, ((each.call, each.window.structure) for each in work.calls)))
+    return answered(below, "OVER", max(runner(each.window).format for each in work.calls), known, answers)
+
+
+def _answers(below: Lineage, calls: Iterable[tuple[AggregateCall, Structure]]) -> dict[str, Traced]:
+    """The columns that calls answer with, each over a frame of its own if it has one."""
+    return {
+        column.name: Traced.of((facts.call_structure(below, call, frame), place), column.type)
+        for call, frame in calls
+        for place, column in enumerate(call.columns)
+    }

@@ -1,0 +1,112 @@
+"""Two queries have the same fingerprints if and only if they have the same state; what differs is said in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.definitions import AggregateCall
+from millstream.language.binder import bind
+from millstream.language.bound import Rows
+from millstream.language.parser import parse
+from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
+from millstream.plan.build import build
+from millstream.plan.fingerprint.differences import differences
+from millstream.plan.fingerprint.facts import call_structure
+from millstream.plan.fingerprint.fingerprint import Fingerprint
+from millstream.plan.passes import apply_passes
+from millstream.plan.several import WindowJoin
+from millstream.plan.trace import fingerprints, lineage_of, steps
+from tests.drawing import drawn
+from tests.plan.drawn_queries import MEANINGS, mutations, spellings
+from tests.plan.edits import DECLARED, HARMFUL, HARMLESS, QUERIES, Edit, catalog_of, edited, plan_of
+
+
+def of(*edit: str) -> tuple[Fingerprint, ...]:
+    return fingerprints(plan_of(edited(*edit)))
+
+
+@pytest.mark.parametrize("edit", HARMLESS, ids=lambda edit: f"{edit[0]}: {edit[2]}")
+def test_edits_that_change_no_state(edit: Edit) -> None:
+    before, now = of(edit[0]), of(*edit)
+    assert differences(before, now) == []
+    assert [step.id for step in before] == [step.id for step in now]
+
+
+@pytest.mark.parametrize(("query", "old", "new", "says"), HARMFUL, ids=lambda text: text)
+def test_edits_that_change_it_say_what(query: str, old: str, new: str, says: str) -> None:
+    before, now = of(query), of(query, old, new)
+    assert [step.id for step in before] != [step.id for step in now]
+    assert says in "; ".join(differences(before, now))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_they_are_the_same_after_json(query: str) -> None:
+    steps = of(query)
+    again = [Fingerprint.from_json(json.loads(json.dumps(step.to_json()))) for step in steps]
+    assert steps
+    assert again == list(steps)
+    assert [step.id for step in again] == [step.id for step in steps]
+
+
+def laid_out(plan: Node) -> list[tuple[object, ...]]:
+    """What the state of the steps of a plan is made of, in the order in which it is kept."""
+    found: list[tuple[object, ...]] = []
+    for step in steps(plan):
+        below = [lineage_of(each) for each in step.inputs]
+        match step:
+            case WindowAggregate(windowed=work):
+                keys = [(key.name, below[0].structure(key.expression)) for key in work.keys]
+                found.append((keys, [call_structure(below[0], call) for call in work.calls], read(work.calls)))
+            case OverAggregate(framed=work):
+                keys = [(key.name, below[0].structure(key.expression)) for key in work.keys]
+                calls = [call_structure(below[0], each.call, each.window.structure) for each in work.calls]
+                carried = [below[0].column(name).structure for name in work.carried]
+                found.append((keys, calls, read([each.call for each in work.calls]), carried))
+            case WindowJoin():
+                equal = [
+                    tuple(s.structure(e) for s, e in zip(below, (q.left, q.right), strict=True))
+                    for q in step.equalities
+                ]
+                kept = [
+                    [s.column(name).structure for name in names] for s, names in zip(below, step.columns, strict=True)
+                ]
+                found.append((equal, kept))
+    return found
+
+
+def read(calls: Sequence[AggregateCall]) -> list[int]:
+    """Which of the calls read the same, as lowering tells it: by the words."""
+    words = [str(part) for call in calls for part in (*call.arguments, call.condition) if part is not None]
+    return [words.index(word) for word in words]
+
+
+@cache
+def declared() -> Catalog:
+    return catalog_of(DECLARED)[0]
+
+
+def drawn_plan(text: str) -> Node:
+    bound = bind(parse(text)[0], declared())
+    assert isinstance(bound, Rows)
+    return apply_passes(build(bound.select), declared())
+
+
+@drawn(150)
+@given(data=st.data())
+def test_what_is_spelt_otherwise_is_the_same_and_what_means_something_else_is_not(data: st.DataObject) -> None:
+    meaning = data.draw(MEANINGS)
+    other = data.draw(mutations(meaning))
+    one, same, mutated = (drawn_plan(data.draw(spellings(each))) for each in (meaning, meaning, other))
+    (first,), (second,), (third,) = map(fingerprints, (one, same, mutated))
+    assert differences([first], [second]) == []
+    assert first.id == second.id
+    assert laid_out(one) == laid_out(same)
+    assert (first.id == third.id) == (meaning.state == other.state)
+    assert bool(differences([first], [third])) == (first.id != third.id)
