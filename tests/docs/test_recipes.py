@@ -18,6 +18,7 @@ RECIPES = sorted((ROOT / "docs/recipes").glob("*.diff"))
 LAWS: dict[str, tuple[str, list[str]]] = {
     "aggregate": ("bit_xor", ["tests/aggregates/test_laws.py", "tests/language/test_aggregate_calls.py"]),
     "connector": ("sqlite or every_folder", ["tests/connectors/test_kinds.py"]),
+    "function": ("repeat", ["tests/expressions/test_functions.py"]),
     "pass": ("test_plans", ["tests/plan/test_plans.py"]),
     "window": ("Shifts or every_kind", ["tests/windows"]),
 }
@@ -25,9 +26,15 @@ SCRIPT = """
 CREATE STREAM s (id INT, v INT, at TIMESTAMP) ORDER BY at SOURCE 'json:in';
 CREATE STREAM all_of_s AS SELECT id, v, at FROM s WHERE TRUE;
 CREATE TABLE place (id BIGINT, name STRING) SOURCE 'sqlite:shop.db';
+CREATE AGGREGATE stars (v INT) : STRING {
+  TABLE state (s STRING);
+  INITIALIZE: { INSERT INTO state VALUES (repeat('*', v)); }
+  ITERATE: { UPDATE state SET s = concat(s, repeat('*', v)); }
+  TERMINATE: { INSERT INTO RETURN SELECT s FROM state; }
+};
 CREATE SINK out TO 'sqlite:out.db';
 INSERT INTO out
-  SELECT window_start, p.name AS name, bit_xor(v) AS odd
+  SELECT window_start, p.name AS name, bit_xor(v) AS odd, stars(v) AS stars
   FROM SHIFTS(TABLE all_of_s, DESCRIPTOR(at), INTERVAL '16' HOURS, INTERVAL '8' HOURS) AS t
   JOIN place AS p ON p.id = t.id
   GROUP BY window_start, p.name;
@@ -90,7 +97,7 @@ def test_the_new_parts_keep_the_laws(followed: Path) -> None:
     chosen = " or ".join(names for names, _ in LAWS.values())
     files = [file for _, files in LAWS.values() for file in files]
     told = python(followed, followed, "-m", "pytest", "-vv", "-m", "not spark", "-k", chosen, *files)
-    for part in ("Shifts", "bit_xor", "sqlite", "test_plans"):
+    for part in ("Shifts", "bit_xor", "sqlite", "test_plans", "repeat"):
         assert re.search(rf"{part}.*PASSED", told), f"no law was run for {part}"
 
 
@@ -117,4 +124,4 @@ def test_a_query_with_all_of_them_runs(followed: Path, tmp_path: Path) -> None:
     python(followed, tmp_path, "-m", "millstream.cli.main", "run", "script.esl", "--once")
     with closing(sqlite3.connect(tmp_path / "out.db")) as base:
         rows = base.execute("SELECT * FROM out ORDER BY window_start").fetchall()
-    assert rows == [("2026-01-01T00:00:00", "ann", 5), ("2026-01-01T16:00:00", "bob", 5)]
+    assert rows == [("2026-01-01T00:00:00", "ann", 5, "*" * 9), ("2026-01-01T16:00:00", "bob", 5, "*" * 5)]
