@@ -95,7 +95,7 @@ def test_a_key_of_another_type_is_refused_and_a_failed_start_leaves_the_name_fre
     arrive(tmp_path, 1, 110, 200)
     with opened(tmp_path) as mill:
         mill.execute(STREAM.replace("csv:out", "json:out").replace("k STRING", "k INT"))
-        with pytest.raises(RunError, match=r"holds other values .*: key k was STRING and is now INT\nhelp: keep what"):
+        with pytest.raises(RunError, match=r"holds other state .*, key k was STRING and is now INT\nhelp: keep what"):
             mill.execute(query)
         (tmp_path / "file").touch()
         for place in ("csv:file/p.csv", "csv:file", "csv:file/p"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,18 +13,22 @@ from hypothesis import strategies as st
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall
+from millstream.catalog.schema import type_name
 from millstream.language.binder import bind
-from millstream.language.bound import Rows
+from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse
-from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
+from millstream.plan.algebra import Node, OverAggregate, Unnest, WindowAggregate
 from millstream.plan.build import build
 from millstream.plan.fingerprint.differences import differences
 from millstream.plan.fingerprint.facts import call_structure
 from millstream.plan.fingerprint.fingerprint import Fingerprint
 from millstream.plan.passes import apply_passes
 from millstream.plan.several import WindowJoin
+from millstream.plan.split import Split
 from millstream.plan.trace import fingerprints, lineage_of, steps
+from tests import golden
 from tests.drawing import drawn
+from tests.language.auctions import catalog as auctions
 from tests.plan.drawn_queries import MEANINGS, mutations, spellings
 from tests.plan.edits import DECLARED, HARMFUL, HARMLESS, QUERIES, Edit, catalog_of, edited, plan_of
 
@@ -53,6 +58,30 @@ def test_they_are_the_same_after_json(query: str) -> None:
     assert steps
     assert again == list(steps)
     assert [step.id for step in again] == [step.id for step in steps]
+
+
+@pytest.mark.parametrize("case", golden.read(Path(__file__).with_name("plans.txt")), ids=lambda case: case.name)
+def test_every_column_that_a_step_states_is_traced(case: golden.Case) -> None:
+    made = auctions()
+    bound = bind(parse(case.given)[0], made)
+    assert isinstance(bound, Rows | Start)
+    plan = apply_passes(build(bound.query if isinstance(bound, Start) else bound.select), made)
+    for step in (step for step in steps(plan) if not isinstance(step, Split | Unnest)):
+        traced = lineage_of(step).columns
+        answers = [column for column in step.schema if column.name.lower() not in lists(step)]
+        assert [traced[column.name.lower()].type for column in answers] == [type_name(c.type) for c in answers]
+
+
+def lists(step: Node) -> set[str]:
+    """The answers that are lists of rows: they are traced as the columns that they become."""
+    below = [each for each in steps(step) if isinstance(each, Unnest)]
+    every = [c.name for each in below for c in each.calls]
+    match step:
+        case WindowAggregate(windowed=work):
+            every += [call.name for call in work.calls if call.rows is not None]
+        case OverAggregate(framed=work):
+            every += [each.call.name for each in work.calls if each.call.rows is not None]
+    return set(every)
 
 
 def laid_out(plan: Node) -> list[tuple[object, ...]]:

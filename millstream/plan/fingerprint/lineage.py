@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -42,7 +43,11 @@ class Lineage:
 
     def structure(self, expression: exp.Expr) -> Structure:
         """What an expression over the columns computes."""
-        return structure_of(expression, {name: column.structure for name, column in self.columns.items()})
+        return structure_of(expression, self._structures)
+
+    @cached_property
+    def _structures(self) -> Mapping[str, Structure]:
+        return {name: column.structure for name, column in self.columns.items()}
 
     def column(self, name: str) -> Traced:
         """A column by its name."""
