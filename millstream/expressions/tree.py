@@ -16,14 +16,18 @@ class Type:
     """The type of a value at run time.
 
     `bool`, `int8` to `int64`, `float32`, `float64`, `string`, `decimal`; `date` is a number of days and `timestamp`
-    one of microseconds since 1970, `interval` one of microseconds and `months` one of months. `null` is only NULL.
+    one of microseconds since 1970, as is `timestamp_ntz`, `interval` one of microseconds and `months` one of months.
+    `array` has elements of one type, `null` is only NULL, and `unknown` what only Spark can compute with.
     """
 
     name: str
     precision: int = 0
     scale: int = 0
+    element: Type | None = None
 
     def __str__(self) -> str:
+        if self.element is not None:
+            return f"array({self.element})"
         return f"decimal({self.precision}, {self.scale})" if self.name == "decimal" else self.name
 
     @property
@@ -44,6 +48,7 @@ BOOL, INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, STRING, DATE, TIMESTAMP, INTE
         *("string", "date", "timestamp", "interval", "months", "null"),
     ],
 )
+TIMESTAMP_NTZ, UNKNOWN = Type("timestamp_ntz"), Type("unknown")
 
 
 class Value:
@@ -57,6 +62,14 @@ class Literal(Value):
     """A value that is written out; times and intervals as their numbers."""
 
     value: bool | int | float | str | Decimal | None
+    type: Type
+
+
+@dataclass(frozen=True)
+class Column(Value):
+    """A column of the row at hand."""
+
+    name: str
     type: Type
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millstream.expressions.arrow.types import arrow_type
 from millstream.expressions.tree import Type
-from millstream.udas.arrow import arrow_type
 from millstream.udas.body import Field
 
 Bools = npt.NDArray[np.bool_]

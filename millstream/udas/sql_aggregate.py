@@ -24,9 +24,10 @@ import pyarrow as pa
 from millstream.aggregates.codes import objects
 from millstream.aggregates.contract import Aggregate, Groups, Numbers, State, Times
 from millstream.aggregates.tally import with_numbers
+from millstream.expressions.arrow.types import arrow_type, column_of
 from millstream.expressions.tree import Type
 from millstream.structure import Structure
-from millstream.udas.arrow import arrow_type, from_values, to_column, to_values
+from millstream.udas.arrow import from_values, to_values
 from millstream.udas.body import Body, Field
 from millstream.udas.generated import states
 from millstream.udas.generated.compiled import Compiled, compile_aggregate
@@ -196,7 +197,7 @@ class SqlAggregate(Aggregate):
         moments = [moment for moment, _ in flat] if self.arriving else [(time,) for time, _ in flat]
         columns = [pa.array([moment[i] for moment in moments], pa.int64()) for i in range(1 + self.arriving)]
         for i, kind in enumerate(self._kept):
-            columns.append(to_column([values[i] for _, values in flat], kind))
+            columns.append(column_of([values[i] for _, values in flat], kind))
         offsets = np.cumsum([0, *(len(seen or ()) for seen in state[0])])
         tuples = pa.StructArray.from_arrays(columns, fields=list(type_.value_type))
         return [pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), tuples)]

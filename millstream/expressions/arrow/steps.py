@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow import choices as arrow_choices
-from millstream.expressions.arrow import lists as arrow_lists
+from millstream.expressions.arrow.values import Values
 
 Predicate = Callable[[pa.Table], pa.Array]
 """Says of each row of a table whether a condition holds, or what an expression gives; NULL where that is unknown."""
@@ -83,12 +82,9 @@ class WhereTrue:
 Step = Constant | ColumnOf | Applied | WhereTrue
 
 
-def chosen(condition: Step, then: Step, otherwise: Step) -> Step:
-    """One of two steps, by a condition. Arrays, which cost more than other values, are made only where wanted."""
-    match then, otherwise:
-        case Applied(function=arrow_lists.array_of), Constant(value=value) if not value.is_valid:
-            return WhereTrue(condition, then)
-    return applied(arrow_choices.choose, condition, then, otherwise)
+def choose(condition: Values, value: Values, other: Values) -> Values:
+    """The value where the condition holds, else the other one."""
+    return pc.if_else(pc.fill_null(condition, False), value, other)
 
 
 def applied(function: Callable[..., Any], *arguments: Step) -> Step:

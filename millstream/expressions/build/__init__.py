@@ -1,1 +1,1 @@
-"""Conditions and values of a SELECT as expressions over Arrow columns: one file per family of functions."""
+"""Bound expressions of sqlglot to the tree of `millstream.expressions.tree`: one function for each kind of node."""

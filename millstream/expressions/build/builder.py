@@ -1,94 +1,122 @@
-"""Makes steps of the parts of an expression, each by a function for its kind of node."""
+"""Makes values of the parts of an expression, each by a function for its kind of node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 
-import pyarrow as pa
 from sqlglot import exp
 
-from millstream.catalog.arrow import carried, to_arrow
 from millstream.catalog.schema import SqlType, type_name
-from millstream.expressions.arrow.casts import convert
-from millstream.expressions.arrow.steps import Constant, Step, applied
-from millstream.expressions.build import constants
-from millstream.expressions.build.types import converts, is_time, type_of
+from millstream.expressions.build.casts import cast, fits
+from millstream.expressions.build.folding import call
+from millstream.expressions.build.types import tree_type
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.tree import BOOL, INT32, STRING, Type, Value
+from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 
 
 class Unsupported(ValueError):
-    """A part that cannot be evaluated."""
+    """A part of an expression that is not computed here; `mistake` says that it never can be."""
 
-    def __init__(self, node: exp.Expression) -> None:
-        super().__init__(f"cannot evaluate {node.sql(dialect='spark')}")
+    def __init__(self, node: exp.Expr, message: str, hint: str = "", mistake: bool = False) -> None:
+        super().__init__(message)
         self.node = node
+        self.hint = hint
+        self.mistake = mistake
 
 
 class Builder:
-    """Makes steps of the parts of an expression that knows its types; raises Unsupported for some."""
+    """Makes values of the parts of an expression that knows its types; raises Unsupported for some.
 
-    def __init__(self, builds: Mapping[type[exp.Expr], Build], originals: Mapping[int, exp.Expr]) -> None:
+    `columns` says what a column is, `types` which type at run time one of the language is, and `place` where all this
+    is computed. Numbers that fit a greater type become ones of it by a call only if it `widens` them.
+    """
+
+    def __init__(
+        self,
+        builds: Mapping[type[exp.Expr], Build],
+        columns: Callable[[exp.Column], Value],
+        types: Callable[[SqlType], Type | None] = tree_type,
+        *,
+        place: str = "outside of Spark",
+        widens: bool = True,
+    ) -> None:
         self._builds = builds
-        self._originals = originals
+        self.columns = columns
+        self.types = types
+        self.place = place
+        self.widens = widens
+        self._nodes: dict[int, tuple[Value, exp.Expr]] = {}
 
-    def step(self, node: exp.Expr) -> Step:
-        """A part in its own type."""
-        build = self._builds.get(type(node))
-        if build is None or c.is_unknown(type_of(node)):
-            raise self.refusal(node)
-        return build(self, node)
+    def value(self, node: exp.Expr) -> Value:
+        """The value of a part, in its own type."""
+        build = self._builds.get(type(node), self._builds[exp.Func])
+        return self._known(build(self, node), node)
 
-    def step_as(self, node: exp.Expr, type_: SqlType) -> Step:
-        """A part in a type that it can be turned into without being asked to."""
-        from_, target = type_of(node), to_arrow(type_)
-        if target is None:
-            raise self.refusal(node)
-        if c.is_null(from_):
-            return constants.null(target)
-        if c.is_string(from_) and is_time(type_):
-            return self.written_time(node.unnest(), type_)
-        step = self.step(node)
-        if type_name(from_) == type_name(type_):
-            return step
-        if not converts(from_, type_):
-            raise self.refusal(node)
-        return applied(partial(convert, type_=target), step)
+    def value_as(self, node: exp.Expr, to: Type) -> Value:
+        """A part as a value of a type."""
+        return self.fitted(self.value(node), to, node)
 
-    def truth(self, node: exp.Expr) -> Step:
+    def fitted(self, value: Value, to: Type, node: exp.Expr) -> Value:
+        """A value as one of a type, by a cast that needs no word from the user."""
+        found = cast(value, to, asked=False, widens=self.widens)
+        if found is None:
+            message = f"{written(node)} cannot become {to}"
+            raise Unsupported(node, message, "use a value of that type", mistake=True)
+        return self._known(found, node)
+
+    def argument(self, node: exp.Expr, to: Type) -> Value:
+        """A part as an argument of a function. Spark would cut a greater number off in silence."""
+        value = self.value(node)
+        if to.is_float and value.type == BOOL:
+            message = f"{written(node)} is BOOLEAN, and this function takes numbers"
+            raise Unsupported(node, message, "CAST it", mistake=True)
+        if to.is_whole and not fits(value, to):
+            given = type_name(node.type) if isinstance(node.type, exp.DataType) else str(value.type)
+            hint = f"write CAST({written(node)} AS INT)" if to == INT32 else f"CAST it to {to}"
+            message = f"{written(node)} is {given}, and this function takes {to} here"
+            raise Unsupported(node, message, hint, mistake=True)
+        return self.fitted(value, to, node)
+
+    def truth(self, node: exp.Expr) -> Value:
         """A part that must be true or false."""
-        return self.step_as(node, c.BOOLEAN)
+        return self.value_as(node, BOOL)
 
-    def text(self, node: exp.Expr) -> Step:
+    def text(self, node: exp.Expr) -> Value:
         """A part that must be a text, or can be read as one."""
-        return self.step_as(node, c.STRING)
+        return self.value_as(node, STRING)
 
-    def written_number(self, node: exp.Expr, text: str) -> Constant:
-        """A number that is written out."""
-        return self._supported(constants.number(text, type_of(node)), node)
-
-    def written_time(self, node: exp.Expr, type_: SqlType) -> Constant:
-        """A date or a timestamp that is written out."""
-        return self._supported(constants.time(node, type_), node)
-
-    def carried_type(self, node: exp.Expr) -> pa.DataType:
-        """The Arrow type of a part, which may be an array."""
-        type_ = carried(type_of(node))
-        if type_ is None:
+    def call(self, node: exp.Expr, name: str, arguments: Sequence[Value], type_: Type) -> Value:
+        """A call of a function that not every type has."""
+        if name not in FUNCTIONS:
             raise self.refusal(node)
-        return type_
+        return call(name, arguments, type_)
 
-    def refusal(self, node: exp.Expr) -> Unsupported:
-        """What to raise for a part: it names the one in the expression that was given, which knows its place."""
-        found = self._originals.get(id(node), node)
-        assert isinstance(found, exp.Expression)  # noqa: S101
-        return Unsupported(found)
+    def type(self, node: exp.Expr) -> Type:
+        """The type of what a part gives."""
+        found = self.types(node.type) if isinstance(node.type, exp.DataType) else None
+        if found is not None:
+            return found
+        if not isinstance(node.type, exp.DataType) or c.is_unknown(node.type):
+            hint = "CAST its arguments, so that they have one type"
+            raise Unsupported(node, f"the type of {written(node)} cannot be told", hint)
+        message = f"{written(node)} is {type_name(node.type)}, which cannot be computed with {self.place} yet"
+        raise Unsupported(node, message)
 
-    def _supported(self, constant: Constant | None, node: exp.Expr) -> Constant:
-        if constant is None:
-            raise self.refusal(node)
-        return constant
+    def refusal(self, node: exp.Expr, message: str = "", hint: str = "") -> Unsupported:
+        """What to raise for a part that is not computed."""
+        return Unsupported(node, message or f"{written(node)} cannot be computed {self.place}", hint)
+
+    def node_of(self, value: Value) -> exp.Expr | None:
+        """The part that a value was made of."""
+        found = self._nodes.get(id(value))
+        return None if found is None else found[1]
+
+    def _known(self, value: Value, node: exp.Expr) -> Value:
+        self._nodes.setdefault(id(value), (value, node))  # with the value itself, so that no other gets its id
+        return value
 
 
-Build = Callable[[Builder, exp.Expr], Step]
-"""Makes the step of one kind of node."""
+Build = Callable[[Builder, exp.Expr], Value]
+"""Makes the value of one kind of node."""

@@ -1,24 +1,126 @@
-"""Casts as steps."""
+"""Casts: the function that makes a value of another type; of a literal, its value at once."""
 
 from __future__ import annotations
 
-from sqlglot import exp
+from millstream.expressions.build.folding import call, number
+from millstream.expressions.functions.written_times import of_today
+from millstream.expressions.tree import BOOL, FLOAT64, INT32, STRING, Call, Literal, Type, Value
 
-from millstream.expressions.arrow.steps import Step
-from millstream.expressions.build import constants
-from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.types import type_of
-from millstream.language.parse.spark_dialect import SUFFIX
-from millstream.language.types import coercion as c
+BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_RANK = ["int8", "int16", "int32", "int64"]
+_TEXTS = {
+    "bool": "bool_text",
+    "float32": "float32_text",
+    "float64": "float_text",
+    "decimal": "decimal_text",
+    "date": "date_text",
+    "timestamp": "timestamp_text",
+    **dict.fromkeys(BITS, "int_text"),
+}
+_TIMES = {
+    ("string", "timestamp"): "timestamp_of",
+    ("string", "timestamp_ntz"): "timestamp_ntz_of",
+    ("string", "date"): "date_of",
+    ("date", "timestamp"): "midnight",
+    ("date", "timestamp_ntz"): "midnight",
+    ("timestamp", "date"): "day_of",
+    ("timestamp_ntz", "date"): "day_of",
+    ("timestamp", "timestamp_ntz"): "without_zone",
+    ("timestamp_ntz", "timestamp"): "with_zone",
+    ("timestamp", "int64"): "unix_seconds",
+}
 
 
-def cast(builder: Builder, node: exp.Expr) -> Step:
-    """`CAST(a AS INT)`, and literals that say their type: `2L`, `DATE '2024-02-29'`."""
-    from_, type_, inner = type_of(node.this), type_of(node), node.this.unnest()
-    if SUFFIX in node.meta and isinstance(inner, exp.Literal):  # 2L, 1.5BD
-        return builder.written_number(node, inner.name)
-    if c.is_string(from_) and not c.is_string(type_):
-        return builder.written_time(inner, type_)
-    if c.is_null(from_):
-        return constants.null(builder.carried_type(node))
-    return builder.step_as(node.this, type_)
+def cast(value: Value, to: Type, *, asked: bool = True, widens: bool = True) -> Value | None:
+    """The value as one of another type, None if there is no such cast. Decimals become other texts where CAST asks.
+
+    Where numbers of all sizes are numbers of Python, none needs to be told that it may be greater: `widens` is false.
+    """
+    source = value.type
+    if source == to:
+        return value
+    if isinstance(value, Literal) and value.value is None:
+        return Literal(None, to)
+    if source.name == "null":
+        return value
+    if to.name == "string" and source.name == "decimal" and not asked:
+        return call("short_decimal_text", [value], to)
+    if to.name == "string":
+        return call(_TEXTS[source.name], [value], to) if source.name in _TEXTS else None
+    if (
+        isinstance(value, Literal)
+        and source == STRING
+        and to.name.startswith("timestamp")
+        and of_today(str(value.value))
+    ):
+        return Call(_TIMES[source.name, to.name], (value,), to)
+    if (source.name, to.name) in _TIMES:
+        return call(_TIMES[source.name, to.name], [value], to)
+    if to.name == "bool":
+        return _to_bool(value)
+    if to.is_whole:
+        return _to_whole(value, to, widens)
+    if to.is_float:
+        return _to_float(value, to, widens)
+    return _to_decimal(value, to) if to.name == "decimal" else None
+
+
+def fits(value: Value, to: Type) -> bool:
+    """Whether a value is certain to fit a whole number type."""
+    source = value.type
+    if isinstance(value, Literal) and (value.value is None or source.is_whole):
+        return value.value is None or bool(-(2 ** (BITS[to.name] - 1)) <= value.value < 2 ** (BITS[to.name] - 1))
+    return source.name == "null" or (source.is_whole and _RANK.index(source.name) <= _RANK.index(to.name))
+
+
+def _is_number(type_: Type) -> bool:
+    return type_.is_whole or type_.is_float or type_.name == "decimal"
+
+
+def _wider(value: Value, to: Type, widens: bool) -> Value:
+    if isinstance(value, Literal):
+        return Literal(value.value, to)
+    return call("widen", [value], to) if widens else value
+
+
+def _to_bool(value: Value) -> Value | None:
+    if value.type.name == "string":
+        return call("text_to_bool", [value], BOOL)
+    return call("to_bool", [value], BOOL) if _is_number(value.type) else None
+
+
+def _to_whole(value: Value, to: Type, widens: bool) -> Value | None:
+    bits = number(BITS[to.name])
+    if value.type.is_whole and _RANK.index(value.type.name) < _RANK.index(to.name):
+        return _wider(value, to, widens)
+    if value.type.name == "string":
+        return call("text_to_int", [value, bits], to)
+    if value.type.name == "bool":
+        return call("bool_to_int", [value], to)
+    if not _is_number(value.type):
+        return None
+    name = "float_to_int" if value.type.is_float else "int_to_int" if value.type.is_whole else "decimal_to_int"
+    return call(name, [value, bits], to)
+
+
+def _to_float(value: Value, to: Type, widens: bool) -> Value | None:
+    if value.type.name == "float32":
+        return _wider(value, to, widens)
+    if value.type.name == "string":
+        return call("text_to_float32" if to.name == "float32" else "text_to_float", [value], to)
+    if value.type.name != "float64":
+        if not _is_number(value.type) and value.type.name != "bool":
+            return None
+        value = call("to_float", [value], FLOAT64)
+    return call("float32", [value], to) if to.name == "float32" else value
+
+
+def _to_decimal(value: Value, to: Type) -> Value | None:
+    digits = [number(to.precision), number(to.scale)]
+    if value.type.name == "string":
+        return call("text_to_decimal", [value, *digits], to)
+    if value.type.is_float:
+        return call("float_to_decimal", [value, *digits], to)
+    if value.type.name == "bool":
+        value = call("bool_to_int", [value], INT32)
+    return call("decimal", [value, *digits], to) if _is_number(value.type) else None

@@ -1,73 +1,52 @@
-"""Choices as steps: CASE, IF, the first value that is not NULL, the greatest and the least."""
+"""Choices: CASE, IF, NULLIF, and the first value that is not NULL, the greatest and the least."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
 
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from millstream.catalog.arrow import carried, to_arrow
-from millstream.catalog.schema import SqlType, type_name
-from millstream.expressions.arrow import choices as arrow_choices
-from millstream.expressions.arrow import comparisons as arrow_comparisons
-from millstream.expressions.arrow.steps import Step, applied, chosen
-from millstream.expressions.build import constants
 from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.comparisons import compared
-from millstream.expressions.build.types import type_of
-from millstream.language.types import coercion as c
+from millstream.expressions.build.folding import call
+from millstream.expressions.tree import BOOL, Case, Literal, Value
 
 
-def case(builder: Builder, node: exp.Expr) -> Step:
+def case(builder: Builder, node: exp.Expr) -> Value:
     """`CASE WHEN a THEN b ELSE c END`, and `CASE a WHEN b THEN c END`."""
-    found = _otherwise(builder, node, node.args.get("default"))
-    for branch in reversed(node.args["ifs"]):
-        if node.this:
-            when = compared(builder, node, arrow_comparisons.equal, node.this, branch.this)
-        else:
-            when = builder.truth(branch.this)
-        found = chosen(when, _branch(builder, branch.args["true"], type_of(node)), found)
-    return found
+    type_ = builder.type(node)
+    branches = []
+    for branch in node.args["ifs"]:
+        condition = compared(builder, node, "eq", node.this, branch.this) if node.this else builder.truth(branch.this)
+        branches.append((condition, builder.value_as(branch.args["true"], type_)))
+    default = node.args.get("default")
+    return Case(tuple(branches), builder.value_as(default, type_) if default else Literal(None, type_), type_)
 
 
-def if_(builder: Builder, node: exp.Expr) -> Step:
+def if_(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
     """`IF(a, b, c)`."""
-    other = _otherwise(builder, node, node.args.get("false"))
-    return chosen(builder.truth(node.this), _branch(builder, node.args["true"], type_of(node)), other)
+    type_ = builder.type(node)
+    condition, then, other = arguments
+    return Case(((builder.truth(condition), builder.value_as(then, type_)),), builder.value_as(other, type_), type_)
 
 
-def _otherwise(builder: Builder, node: exp.Expr, default: exp.Expr | None) -> Step:
-    if default:
-        return _branch(builder, default, type_of(node))
-    return constants.null(builder.carried_type(node))
+def nvl2(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
+    """`nvl2(a, b, c)`: b where a is not NULL."""
+    type_ = builder.type(node)
+    known = call("is_not_null", [builder.value(arguments[0])], BOOL)
+    then, other = (builder.value_as(n, type_) for n in arguments[1:])
+    return Case(((known, then),), other, type_)
 
 
-def _branch(builder: Builder, node: exp.Expr, type_: SqlType) -> Step:
-    """A part that may be chosen: an array too, if no element of it must be turned into something else."""
-    target = carried(type_)
-    if target is None or target == to_arrow(type_):
-        return builder.step_as(node, type_)
-    if c.is_null(type_of(node)):
-        return constants.null(target)
-    if type_name(type_of(node)) != type_name(type_):
-        raise builder.refusal(node)
-    return builder.step(node)
+def nullif(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
+    """`nullif(a, b)`."""
+    equal = compared(builder, node, "eq", *arguments)
+    first = builder.value(arguments[0])
+    return Case(((equal, Literal(None, first.type)),), first, first.type)
 
 
-def coalesce(builder: Builder, node: exp.Expr) -> Step:
-    """`coalesce(a, b)`."""
-    return first(builder, [node.this, *node.expressions], type_of(node))
-
-
-def first(builder: Builder, nodes: Sequence[exp.Expr], type_: SqlType) -> Step:
-    """The first of the parts that is not NULL, in a type for all of them."""
-    return applied(pc.coalesce, *(builder.step_as(n, type_) for n in nodes))
-
-
-def extreme(builder: Builder, node: exp.Expr) -> Step:
-    """`greatest(a, b)` and `least(a, b)`."""
-    function = arrow_choices.greatest if isinstance(node, exp.Greatest) else arrow_choices.least
-    steps = (builder.step_as(n, type_of(node)) for n in (node.this, *node.expressions))
-    return reduce(partial(applied, function), steps)
+def among(builder: Builder, node: exp.Expr, name: str, arguments: Sequence[exp.Expr]) -> Value:
+    """`coalesce(a, b)`, `greatest(a, b)` and `least(a, b)`."""
+    type_ = builder.type(node)
+    fitted = [builder.value_as(n, type_) for n in arguments]
+    return call(name, fitted, type_)

@@ -1,99 +1,149 @@
-"""Comparisons as steps, IN and IS, and the logic that joins them."""
+"""Comparisons, IN, IS and LIKE, and the logic that joins them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, reduce
-from typing import Any
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import reduce
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from millstream.catalog.arrow import to_arrow
-from millstream.expressions.arrow import comparisons as f
-from millstream.expressions.arrow.steps import ColumnOf, Constant, Step, applied
+from millstream.catalog.schema import type_name
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.types import is_beyond, known, meeting, type_of
+from millstream.expressions.build.folding import call
+from millstream.expressions.build.types import meeting, sql_type_of
+from millstream.expressions.tree import BOOL, Literal, Value
+from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 
-COMPARISONS: dict[type[exp.Expr], Callable[..., Any]] = {
-    exp.EQ: f.equal,
-    exp.NEQ: f.not_equal,
-    exp.LT: f.less,
-    exp.LTE: f.less_equal,
-    exp.GT: f.greater,
-    exp.GTE: f.greater_equal,
-    exp.NullSafeEQ: f.same,
-    exp.NullSafeNEQ: f.not_same,
+SIGNS: dict[type[exp.Expr], str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
 }
-_ORDER = (f.less, f.less_equal, f.greater, f.greater_equal)
 
 
-def comparison(builder: Builder, node: exp.Expr) -> Step:
+def comparison(builder: Builder, node: exp.Expr) -> Value:
     """`a < b`, and its like."""
-    return compared(builder, node, COMPARISONS[type(node)], node.this, node.expression)
+    return compared(builder, node, SIGNS[type(node)], node.this, node.expression)
 
 
-def compared(builder: Builder, node: exp.Expr, function: Callable[..., Any], left: exp.Expr, right: exp.Expr) -> Step:
+def compared(builder: Builder, node: exp.Expr, name: str, left: exp.Expr, right: exp.Expr) -> Value:
     """Two parts of a node, compared in the type in which they meet."""
-    type_ = meeting(left, right)
-    if type_ is None:
-        raise builder.refusal(node)
     for side, other in ((left, right), (right, left)):
         # Spark makes TRUE or FALSE of these even for NULL.
-        if function in _ORDER and c.is_integral(type_of(side)) and is_beyond(other):
+        if name not in {"eq", "ne", "same"} and c.is_integral(sql_type_of(side)) and _is_beyond(other):
             raise builder.refusal(node)
-    return applied(function, builder.step_as(left, type_), builder.step_as(right, type_))
+    return call(name, _alike(builder, node, [left, right]), BOOL)
 
 
-def between(builder: Builder, node: exp.Expr) -> Step:
+def _is_beyond(node: exp.Expr) -> bool:
+    """Whether a decimal literal is too great or too small for BIGINT."""
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(literal, exp.Literal) or not c.is_decimal(sql_type_of(node)):
+        return False
+    return abs(Decimal(literal.name)) >= 2**63
+
+
+def _alike(builder: Builder, node: exp.Expr, sides: Sequence[exp.Expr]) -> list[Value]:
+    """Two sides of a comparison, of one type."""
+    common = meeting(sides[0], sides[1])
+    values = [builder.value(side) for side in sides]
+    to = builder.types(common) if common is not None else None
+    if to is None:
+        if values[0].type == values[1].type:
+            return values
+        raise builder.refusal(node, f"{written(node)} cannot be compared {builder.place}")
+    found = [builder.fitted(v, to, s) for v, s in zip(values, sides, strict=True)]
+    for before, after in zip(values, found, strict=True):
+        if (
+            isinstance(before, Literal)
+            and isinstance(after, Literal)
+            and (before.value is None) != (after.value is None)
+        ):
+            # A text that is no such value: where no CAST is written, Spark may read some of it all the same.
+            raise builder.refusal(node, f"{written(node)} cannot be compared {builder.place}")
+    return found
+
+
+def between(builder: Builder, node: exp.Expr) -> Value:
     """`a BETWEEN b AND c`."""
     if node.args.get("symmetric"):
         raise builder.refusal(node)
-    low = compared(builder, node, f.greater_equal, node.this, node.args["low"])
-    high = compared(builder, node, f.less_equal, node.this, node.args["high"])
-    return applied(pc.and_kleene, low, high)
+    low = compared(builder, node, "ge", node.this, node.args["low"])
+    return call("and", [low, compared(builder, node, "le", node.this, node.args["high"])], BOOL)
 
 
-def in_(builder: Builder, node: exp.Expr) -> Step:
+def same(builder: Builder, node: exp.Expr) -> Value:
+    """`a <=> b`, and `a IS DISTINCT FROM b`."""
+    found = compared(builder, node, "same", node.this, node.expression)
+    return found if isinstance(node, exp.NullSafeEQ) else call("not", [found], BOOL)
+
+
+def in_(builder: Builder, node: exp.Expr) -> Value:
     """`a IN (b, c)`."""
     listed = node.expressions
     if not listed or any(node.args.get(key) for key in ("query", "unnest", "field")):
         raise builder.refusal(node)
-    type_ = known(c.widest([type_of(n) for n in (node.this, *listed)], texts=False))
-    if type_ is None:
-        raise builder.refusal(node)
-    value, *steps = (builder.step_as(n, type_) for n in (node.this, *listed))
-    constants = [s.value for s in steps if isinstance(s, Constant)]
-    if len(constants) == len(steps) and type_.this not in (exp.DType.FLOAT, exp.DType.DOUBLE):
-        wanted = pa.array([v.as_py() for v in constants if v.is_valid], to_arrow(type_))
-        return applied(partial(f.among, wanted=wanted, with_null=len(wanted) < len(constants)), value)
-    return reduce(partial(applied, pc.or_kleene), (applied(f.equal, value, step) for step in steps))
+    common = c.widest([sql_type_of(n) for n in (node.this, *listed)], texts=False)
+    to = None if common is None else builder.types(common)
+    if to is not None:
+        return call("one_of", [builder.value_as(n, to) for n in (node.this, *listed)], BOOL)
+    types = {type_name(t) for t in map(sql_type_of, (node.this, *listed)) if not (c.is_null(t) or c.is_string(t))}
+    if len(types) > 1:
+        message = f"{written(node)} cannot be compared {builder.place}"
+        raise builder.refusal(node, message, "CAST all to one type")
+    equal = [compared(builder, node, "eq", node.this, member) for member in listed]
+    return reduce(lambda one, other: call("or", [one, other], BOOL), equal)
 
 
-def is_(builder: Builder, node: exp.Expr) -> Step:
+def is_(builder: Builder, node: exp.Expr) -> Value:
     """`a IS NULL`, `a IS TRUE` and `a IS FALSE`."""
     if isinstance(node.expression, exp.Null):
-        inner = node.this.unnest()
-        if isinstance(inner, exp.Column) and not inner.args.get("table"):
-            return applied(pc.is_null, ColumnOf(inner.name, None))
-        return applied(pc.is_null, builder.step(node.this))
+        return call("is_null", [builder.value(node.this)], BOOL)
     if isinstance(node.expression, exp.Boolean):
-        return applied(f.is_true if node.expression.this else f.is_false, builder.truth(node.this))
+        truth = exp.Boolean(this=node.expression.this)
+        truth.type = c.BOOLEAN
+        return call("same", _alike(builder, node, [node.this, truth]), BOOL)
     raise builder.refusal(node)
 
 
-def not_(builder: Builder, node: exp.Expr) -> Step:
+def not_(builder: Builder, node: exp.Expr) -> Value:
     """`NOT a`."""
-    return applied(pc.invert, builder.truth(node.this))
+    return call("not", [builder.truth(node.this)], BOOL)
 
 
-def and_(builder: Builder, node: exp.Expr) -> Step:
-    """`a AND b`."""
-    return applied(pc.and_kleene, builder.truth(node.this), builder.truth(node.expression))
+def connected(builder: Builder, node: exp.Expr) -> Value:
+    """`a AND b`, `a OR b`."""
+    # A long chain of ANDs is a deep tree to the left: it is walked, not recursed into.
+    kind, parts, current = type(node), [], node
+    while isinstance(current, kind):
+        parts.append(current.expression)
+        current = current.this
+    name = "and" if kind is exp.And else "or"
+    result = builder.truth(current)
+    for part in reversed(parts):
+        result = call(name, [result, builder.truth(part)], BOOL)
+    return result
 
 
-def or_(builder: Builder, node: exp.Expr) -> Step:
-    """`a OR b`."""
-    return applied(pc.or_kleene, builder.truth(node.this), builder.truth(node.expression))
+def like(builder: Builder, node: exp.Expr) -> Value:
+    """`a LIKE 'b%'`."""
+    return _like(builder, node, [node.expression])
+
+
+def escape(builder: Builder, node: exp.Expr) -> Value:
+    """`a LIKE 'b!%' ESCAPE '!'`."""
+    letter = node.expression
+    if not isinstance(node.this, exp.Like | exp.ILike) or not letter.is_string or len(letter.name) != 1:
+        raise builder.refusal(node)
+    return _like(builder, node.this, [node.this.expression, letter])
+
+
+def _like(builder: Builder, node: exp.Expr, pattern: Sequence[exp.Expr]) -> Value:
+    name = "like" if isinstance(node, exp.Like) else "ilike"
+    found = call(name, [builder.text(n) for n in (node.this, *pattern)], BOOL)
+    return call("not", [found], BOOL) if node.args.get("negate") else found

@@ -1,65 +1,89 @@
-"""What the types of an expression say about how it is evaluated on Arrow tables."""
+"""The types of the language and those that values have at run time."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from sqlglot import exp
 
-from millstream.catalog.schema import UNKNOWN, SqlType
+from millstream.catalog.schema import SqlType
+from millstream.expressions.tree import (
+    BOOL,
+    DATE,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    INTERVAL,
+    MONTHS,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+)
 from millstream.language.types import coercion as c
 from millstream.language.types import decimals
 
-_SIGNED_DIGITS = 34
+_PLAIN = {
+    exp.DType.BOOLEAN: BOOL,
+    exp.DType.TINYINT: INT8,
+    exp.DType.SMALLINT: INT16,
+    exp.DType.INT: INT32,
+    exp.DType.BIGINT: INT64,
+    exp.DType.FLOAT: FLOAT32,
+    exp.DType.DOUBLE: FLOAT64,
+    exp.DType.TEXT: STRING,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMPTZ: TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: TIMESTAMP_NTZ,
+    exp.DType.NULL: NULL,
+}
+_WHOLE_DIGITS = {"int8": 3, "int16": 5, "int32": 10, "int64": 20}
 
 
-def type_of(node: exp.Expr) -> SqlType:
-    """The type that a part knows it has."""
-    return node.type if isinstance(node.type, exp.DataType) else UNKNOWN
+def tree_type(type_: SqlType) -> Type | None:
+    """The type at run time, None for types that only Spark computes with.
+
+    >>> from millstream.catalog.schema import sql_type
+    >>> [str(tree_type(sql_type(name))) for name in ("decimal(10, 2)", "timestamp", "array<int>", "map<int, int>")]
+    ['decimal(10, 2)', 'timestamp', 'array(int32)', 'None']
+    """
+    plain = c.spelt(type_)
+    if plain.this in _PLAIN:
+        return _PLAIN[plain.this]
+    if c.is_interval(plain):
+        return MONTHS if c.is_months(plain) else INTERVAL
+    if plain.this is exp.DType.ARRAY and plain.expressions:
+        element = tree_type(plain.expressions[0])
+        return None if element is None else Type("array", element=element)
+    digits = decimals.digits(plain)
+    return Type("decimal", *digits) if c.is_decimal(plain) and digits else None
 
 
-def known(type_: SqlType | None) -> SqlType | None:
-    """A type, if it can be told; that of NULLs alone does not matter."""
-    if type_ is None or c.is_unknown(type_):
-        return None
-    return c.BOOLEAN if c.is_null(type_) else type_
+def sql_type_of(node: exp.Expr) -> SqlType:
+    """The type that a part knows it has; that of NULL if it knows none."""
+    return node.type if isinstance(node.type, exp.DataType) else c.NULL
 
 
-def is_time(type_: SqlType) -> bool:
-    """Whether it is a date or a timestamp."""
-    return c.is_date(type_) or c.is_timestamp(type_)
-
-
-def has_negative(type_: SqlType) -> bool:
-    """Whether it is a number whose sign can be changed: beyond 34 digits, Spark loses some of a decimal's."""
-    digits = decimals.digits(type_) or (0, 0)
-    return c.is_numeric(type_) and digits[0] <= _SIGNED_DIGITS
-
-
-def converts(from_: SqlType, type_: SqlType) -> bool:
-    """Whether values of a type can be turned into another one."""
-    if c.is_string(type_):
-        return c.is_integral(from_)
-    if c.is_decimal(type_) and not (c.is_integral(from_) or c.is_decimal(from_)):
-        return False  # by the digits that Java writes a number with, which depend on its version
-    return any(test(from_) and test(type_) for test in (c.is_numeric, is_time))
+def as_decimal(type_: Type) -> Type | None:
+    """The decimal that a whole number becomes beside a decimal, or the decimal that it is."""
+    if type_.name == "decimal":
+        return type_
+    return Type("decimal", _WHOLE_DIGITS[type_.name], 0) if type_.is_whole else None
 
 
 def meeting(left: exp.Expr, right: exp.Expr) -> SqlType | None:
-    """The type in which two values are compared."""
-    for one, other in ((left, type_of(right)), (right, type_of(left))):
-        if c.is_string(type_of(one)) and is_time(other):
-            return other
-        literal, digits = one.this if isinstance(one, exp.Neg) else one, decimals.digits(other)
-        if c.is_decimal(other) and digits and c.is_integral(type_of(one)) and isinstance(literal, exp.Literal):
+    """The type in which two values are compared: a text gives way to everything else; None if there is none."""
+    one, other = sql_type_of(left), sql_type_of(right)
+    if c.is_string(one) != c.is_string(other):
+        found = other if c.is_string(one) else one
+        return c.STRING if c.is_null(found) else found
+    for side, against in ((left, other), (right, one)):
+        literal, digits = side.this if isinstance(side, exp.Neg) else side, decimals.digits(against)
+        whole = c.is_integral(sql_type_of(side)) and isinstance(literal, exp.Literal)
+        if c.is_decimal(against) and digits and whole:
             # A whole number that is written out needs only the digits it has.
             return decimals.common((len(literal.name.lstrip("0")) or 1, 0), digits)
-    return known(c.wider(type_of(left), type_of(right), texts=False))
-
-
-def is_beyond(node: exp.Expr) -> bool:
-    """Whether a decimal literal is too great or too small for BIGINT."""
-    literal = node.this if isinstance(node, exp.Neg) else node
-    if not isinstance(literal, exp.Literal) or not c.is_decimal(type_of(node)):
-        return False
-    return abs(Decimal(literal.name)) >= 2**63
+    found_type = c.wider(one, other, texts=False)
+    return None if found_type is None or c.is_unknown(found_type) else found_type

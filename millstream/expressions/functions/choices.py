@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.comparisons import eq, lt
-from millstream.expressions.functions.function import ANY, SAME, Function, Maybe, Number, Result
+from functools import reduce
+
+import pyarrow.compute as pc
+
+from millstream.expressions.arrow.steps import choose
+from millstream.expressions.arrow.values import Values
+from millstream.expressions.functions.comparisons import arrow_greater, arrow_less, eq, lt
+from millstream.expressions.functions.function import (
+    ANY,
+    SAME,
+    Function,
+    Maybe,
+    Number,
+    Result,
+    plain,
+)
 
 # Only NaN differs from itself, and asking for that costs less than a call.
 # ruff: noqa: PLR0124
@@ -59,9 +73,33 @@ def kernel_nullif(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
     return a, a_null or (not b_null and (a == b or (a != a and b != b)))
 
 
+def _greater(found: Values, value: Values) -> Values:
+    """The greater one; NULL counts only if both are."""
+    return choose(pc.or_(pc.is_null(found), pc.fill_null(arrow_greater(value, found), False)), value, found)
+
+
+def _lesser(found: Values, value: Values) -> Values:
+    """The lesser one; NULL counts only if both are."""
+    return choose(pc.or_(pc.is_null(found), pc.fill_null(arrow_less(value, found), False)), value, found)
+
+
+def arrow_greatest(*values: Values) -> Values:
+    """The greatest that is not NULL."""
+    return reduce(_greater, values)
+
+
+def arrow_least(*values: Values) -> Values:
+    """The smallest that is not NULL."""
+    return reduce(_lesser, values)
+
+
 FUNCTIONS = (
-    Function("greatest", (ANY, ANY), SAME, greatest, kernel_greatest, many=True, strict=False),
-    Function("least", (ANY, ANY), SAME, least, kernel_least, many=True, strict=False),
-    Function("coalesce", (ANY, ANY), SAME, coalesce, kernel_coalesce, many=True, strict=False),
+    Function(
+        "greatest", (ANY, ANY), SAME, greatest, kernel_greatest, many=True, strict=False, arrow=plain(arrow_greatest)
+    ),
+    Function("least", (ANY, ANY), SAME, least, kernel_least, many=True, strict=False, arrow=plain(arrow_least)),
+    Function(
+        "coalesce", (ANY, ANY), SAME, coalesce, kernel_coalesce, many=True, strict=False, arrow=plain(pc.coalesce)
+    ),
     Function("nullif", (ANY, ANY), SAME, nullif, kernel_nullif, strict=False),
 )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
-from millstream.expressions.functions.function import ANY, Function, Maybe, Number, Result
-from millstream.expressions.tree import BOOL
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from millstream.expressions.arrow.types import arrow_type, column_of
+from millstream.expressions.arrow.values import Values, as_array
+from millstream.expressions.functions.function import ANY, Computation, Function, Maybe, Number, Result, plain
+from millstream.expressions.tree import BOOL, Call, Literal
 
 # Only NaN differs from itself, and asking for that costs less than a call.
 # ruff: noqa: PLR0124
@@ -100,13 +107,84 @@ def among(value: Maybe, values: Any) -> Maybe:
     return None if unknown else False
 
 
+def arrow_equal(left: Values, right: Values) -> Values:
+    """`left = right`; NaN equals NaN.
+
+    >>> arrow_equal(pa.array([float("nan"), 0.0, None]), pa.scalar(float("nan"))).to_pylist()
+    [True, False, None]
+    """
+    same = pc.equal(left, right)
+    if _some_nan(left) and _some_nan(right):
+        same = pc.or_kleene(same, pc.and_kleene(pc.is_nan(left), pc.is_nan(right)))
+    return same
+
+
+def arrow_not_equal(left: Values, right: Values) -> Values:
+    """`left <> right`."""
+    return pc.invert(arrow_equal(left, right))
+
+
+def arrow_less(left: Values, right: Values) -> Values:
+    """`left < right`; NaN is greater than every other number."""
+    found = pc.less(left, right)
+    if _some_nan(right):
+        # and_kleene would say FALSE where NaN meets NULL
+        found = pc.or_(found, pc.and_(pc.is_nan(right), pc.invert(pc.is_nan(left))))
+    return found
+
+
+def arrow_less_equal(left: Values, right: Values) -> Values:
+    """`left <= right`."""
+    return pc.invert(arrow_less(right, left))
+
+
+def arrow_greater(left: Values, right: Values) -> Values:
+    """`left > right`."""
+    return arrow_less(right, left)
+
+
+def arrow_greater_equal(left: Values, right: Values) -> Values:
+    """`left >= right`."""
+    return pc.invert(arrow_less(left, right))
+
+
+def arrow_same(left: Values, right: Values) -> Values:
+    """`left <=> right`: NULL equals NULL, and the answer is never NULL."""
+    return pc.or_(pc.fill_null(arrow_equal(left, right), False), pc.and_(pc.is_null(left), pc.is_null(right)))
+
+
+def arrow_among(value: Values, *, wanted: pa.Array, with_null: bool) -> Values:
+    """`value IN (...)` for constants other than FLOAT and DOUBLE; with a NULL among them, nothing is FALSE."""
+    found = pc.is_in(value, value_set=wanted)
+    unknown = pc.invert(found) if with_null else pc.is_null(value)
+    return pc.if_else(unknown, pa.scalar(None, pa.bool_()), found)
+
+
+def _some_nan(value: Values) -> bool:
+    return pt.is_floating(value.type) and bool(pc.any(pc.is_nan(as_array(value, 1))).as_py())
+
+
+def arrow_one_of(value: Values, *values: Values) -> Values:
+    """`value IN (values)`."""
+    return reduce(pc.or_kleene, (arrow_equal(value, other) for other in values))
+
+
+def _one_of(call: Call) -> Computation:
+    value, *members = call.arguments
+    wanted = [m.value for m in members if isinstance(m, Literal)]
+    if len(wanted) < len(members) or value.type.is_float:
+        return arrow_one_of, call.arguments
+    known = column_of([v for v in wanted if v is not None], arrow_type(value.type))
+    return partial(arrow_among, wanted=known, with_null=None in wanted), (value,)
+
+
 FUNCTIONS = (
-    Function("eq", (ANY, ANY), BOOL, eq, kernel_eq),
-    Function("ne", (ANY, ANY), BOOL, ne, kernel_ne),
-    Function("lt", (ANY, ANY), BOOL, lt, kernel_lt),
-    Function("le", (ANY, ANY), BOOL, le, kernel_le),
-    Function("gt", (ANY, ANY), BOOL, gt, kernel_gt),
-    Function("ge", (ANY, ANY), BOOL, ge, kernel_ge),
-    Function("same", (ANY, ANY), BOOL, same, kernel_same, strict=False),
-    Function("one_of", (ANY, ANY), BOOL, one_of, many=True, strict=False),
+    Function("eq", (ANY, ANY), BOOL, eq, kernel_eq, arrow=plain(arrow_equal)),
+    Function("ne", (ANY, ANY), BOOL, ne, kernel_ne, arrow=plain(arrow_not_equal)),
+    Function("lt", (ANY, ANY), BOOL, lt, kernel_lt, arrow=plain(arrow_less)),
+    Function("le", (ANY, ANY), BOOL, le, kernel_le, arrow=plain(arrow_less_equal)),
+    Function("gt", (ANY, ANY), BOOL, gt, kernel_gt, arrow=plain(arrow_greater)),
+    Function("ge", (ANY, ANY), BOOL, ge, kernel_ge, arrow=plain(arrow_greater_equal)),
+    Function("same", (ANY, ANY), BOOL, same, kernel_same, strict=False, arrow=plain(arrow_same)),
+    Function("one_of", (ANY, ANY), BOOL, one_of, many=True, strict=False, arrow=_one_of),
 )

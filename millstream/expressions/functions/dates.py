@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.function import Function, Maybe
-from millstream.expressions.functions.whole_numbers import kernel_forms, python_forms
-from millstream.expressions.tree import DATE, INT32
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from millstream.expressions.arrow.values import BITS_64, Values
+from millstream.expressions.functions.function import Arrow, Computation, Function, Maybe, literals
+from millstream.expressions.functions.whole_numbers import arrow_add, kernel_forms, python_forms
+from millstream.expressions.tree import DATE, INT32, Call
 
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _ERA = 146_097  # days in 400 years
@@ -106,6 +112,24 @@ _add, _sub, *_ = python_forms(32)
 _kernel_add, _kernel_sub, *_ = kernel_forms(32)
 
 
+def arrow_shift(value: Values, by: int) -> Values:
+    """A date moved by days, or a timestamp moved by microseconds."""
+    width = pa.int32() if pt.is_date32(value.type) else BITS_64
+    return arrow_add(value.cast(width), pa.scalar(by, width)).cast(value.type)
+
+
+def shifted(sign: int) -> Arrow:
+    """A date or a time stamp, moved on or back by what is written out."""
+
+    def form(call: Call) -> Computation | None:
+        found = literals(call.arguments[1:])
+        if not found or abs(found[0]) >= (2**31 if call.type == DATE else 2**63):
+            return None
+        return partial(arrow_shift, by=sign * found[0]), call.arguments[:1]
+
+    return form
+
+
 FUNCTIONS = (
     Function("year", (DATE,), INT32, year, sql=("year",)),
     Function("month", (DATE,), INT32, month, sql=("month",)),
@@ -115,7 +139,7 @@ FUNCTIONS = (
     Function("dayofyear", (DATE,), INT32, dayofyear, sql=("dayofyear",)),
     Function("weekofyear", (DATE,), INT32, weekofyear, sql=("weekofyear",)),
     Function("add_months", (DATE, INT32), DATE, add_months, sql=("add_months",)),
-    Function("add_days", (DATE, INT32), DATE, _add, _kernel_add, sql=("date_add",)),
-    Function("subtract_days", (DATE, INT32), DATE, _sub, _kernel_sub, sql=("date_sub",)),
+    Function("add_days", (DATE, INT32), DATE, _add, _kernel_add, sql=("date_add",), arrow=shifted(1)),
+    Function("subtract_days", (DATE, INT32), DATE, _sub, _kernel_sub, sql=("date_sub",), arrow=shifted(-1)),
     Function("days_between", (DATE, DATE), INT32, _sub, _kernel_sub, sql=("datediff", "date_diff")),
 )

@@ -7,9 +7,22 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, Context
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
+from millstream.expressions.arrow.values import Values, as_arrays, as_numpy, not_zero, valid_only
 from millstream.expressions.functions.floats import float32
-from millstream.expressions.functions.function import DECIMAL, SAME, WHOLE, Function, Maybe, Number, Result
+from millstream.expressions.functions.function import (
+    DECIMAL,
+    SAME,
+    WHOLE,
+    Function,
+    Maybe,
+    Number,
+    Result,
+    plain,
+)
 from millstream.expressions.functions.whole_numbers import LOWEST
 from millstream.expressions.tree import FLOAT32, FLOAT64, INT32, INT64
 
@@ -143,14 +156,74 @@ def mod_float32(a: Maybe, b: Maybe) -> Maybe:
 _pmod_int32, _kernel_pmod_int32 = _pmod(-(2**31))
 _pmod_int64, _kernel_pmod_int64 = _pmod(LOWEST)
 
+
+def arrow_divide(left: Values, right: Values) -> Values:
+    """`left / right` for DOUBLE; NULL where the divisor is zero."""
+    return pc.divide(left, not_zero(right))
+
+
+def arrow_remainder(left: Values, right: Values) -> Values:
+    """`left % right`: it has the sign of the left side, and is NULL where the divisor is zero."""
+    left, right = as_arrays(left, not_zero(right))
+    valid = pc.and_(pc.is_valid(left), pc.is_valid(right))
+    a, b = as_numpy(left), as_numpy(right, 1)
+    if b.dtype.kind == "i":
+        b = np.where(b == -1, b.dtype.type(1), b)  # the remainder is 0, and the least number does not overflow
+    with np.errstate(all="ignore"):
+        return valid_only(np.fmod(a, b), valid, left.type)
+
+
+def arrow_whole_divide(left: Values, right: Values) -> Values:
+    """`left DIV right` for BIGINT: the quotient without its fraction; NULL where the divisor is zero.
+
+    >>> arrow_whole_divide(pa.array([7, -7, 1, -(2**63)]), pa.array([2, 2, 0, -1])).to_pylist()
+    [3, -3, None, -9223372036854775808]
+    """
+    found = pc.divide(left, not_zero(right))
+    minus = pc.equal(right, pa.scalar(-1, right.type))
+    if pc.any(pc.fill_null(pa.array([minus.as_py()]) if isinstance(minus, pa.Scalar) else minus, False)).as_py():
+        found = pc.if_else(minus, pc.negate(left), found)  # Arrow has 0 for the least number
+    return found
+
+
+def arrow_positive_remainder(left: Values, right: Values) -> Values:
+    """`pmod(left, right)`: the remainder, moved into the range of the divisor if it is negative.
+
+    >>> arrow_positive_remainder(pa.array([7, -7, None]), pa.scalar(3)).to_pylist()
+    [1, 2, None]
+    """
+    if isinstance(right, pa.Scalar) and pt.is_integer(right.type) and (right.as_py() or 0) > 0:
+        return valid_only(np.remainder(as_numpy(left), right.as_py()), pc.is_valid(left), left.type)
+    if pt.is_integer(left.type) and left.type.bit_width < 32:  # Java computes with INT
+        wide = arrow_positive_remainder(left.cast(pa.int32()), right.cast(pa.int32()))
+        return wide.cast(left.type)
+    rest = arrow_remainder(left, right)
+    negative = pc.less(rest, pa.scalar(0, rest.type))
+    return pc.if_else(negative, arrow_remainder(pc.add(rest, right), right), rest)
+
+
+def pmod_float64(a: Maybe, b: Maybe) -> Maybe:
+    """The remainder, made positive."""
+    rest = mod_float64(a, b)
+    return mod_float64(rest + b, b) if rest is not None and rest < 0 else rest
+
+
+def pmod_float32(a: Maybe, b: Maybe) -> Maybe:
+    """The remainder in FLOAT, made positive."""
+    rest = mod_float32(a, b)
+    return mod_float32(float32(rest + b), b) if rest is not None and rest < 0 else rest
+
+
 FUNCTIONS = (
-    Function("mod_int", (WHOLE, WHOLE), SAME, mod_int, kernel_mod_int),
-    Function("pmod_int", (WHOLE, WHOLE), SAME, pmod_int, kernel_pmod_int),
-    Function("pmod_int32", (INT32, INT32), INT32, _pmod_int32, _kernel_pmod_int32),
-    Function("pmod_int64", (INT64, INT64), INT64, _pmod_int64, _kernel_pmod_int64),
-    Function("div_int64", (INT64, INT64), INT64, div_int64, kernel_div_int64),
+    Function("mod_int", (WHOLE, WHOLE), SAME, mod_int, kernel_mod_int, arrow=plain(arrow_remainder)),
+    Function("pmod_int", (WHOLE, WHOLE), SAME, pmod_int, kernel_pmod_int, arrow=plain(arrow_positive_remainder)),
+    Function("pmod_int32", (INT32, INT32), INT32, _pmod_int32, _kernel_pmod_int32, plain(arrow_positive_remainder)),
+    Function("pmod_int64", (INT64, INT64), INT64, _pmod_int64, _kernel_pmod_int64, plain(arrow_positive_remainder)),
+    Function("pmod_float64", (FLOAT64, FLOAT64), FLOAT64, pmod_float64, arrow=plain(arrow_positive_remainder)),
+    Function("pmod_float32", (FLOAT32, FLOAT32), FLOAT32, pmod_float32, arrow=plain(arrow_positive_remainder)),
+    Function("div_int64", (INT64, INT64), INT64, div_int64, kernel_div_int64, arrow=plain(arrow_whole_divide)),
     Function("div_whole", (DECIMAL, DECIMAL), INT64, div_whole),
-    Function("div_float64", (FLOAT64, FLOAT64), FLOAT64, div_float64, kernel_div_float64),
-    Function("mod_float64", (FLOAT64, FLOAT64), FLOAT64, mod_float64, kernel_mod_float64),
-    Function("mod_float32", (FLOAT32, FLOAT32), FLOAT32, mod_float32),
+    Function("div_float64", (FLOAT64, FLOAT64), FLOAT64, div_float64, kernel_div_float64, arrow=plain(arrow_divide)),
+    Function("mod_float64", (FLOAT64, FLOAT64), FLOAT64, mod_float64, kernel_mod_float64, arrow=plain(arrow_remainder)),
+    Function("mod_float32", (FLOAT32, FLOAT32), FLOAT32, mod_float32, arrow=plain(arrow_remainder)),
 )

@@ -6,8 +6,9 @@ import math
 from ctypes import c_float
 
 import numpy as np
+import pyarrow.compute as pc
 
-from millstream.expressions.functions.function import Function, Maybe, Number, Result
+from millstream.expressions.functions.function import Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64
 
 
@@ -116,16 +117,15 @@ def kernel_is_nan(a: Number, a_null: bool) -> Result:
 
 
 FUNCTIONS = (
-    Function("add_float64", (FLOAT64, FLOAT64), FLOAT64, add_float64, kernel_add_float64),
-    Function("sub_float64", (FLOAT64, FLOAT64), FLOAT64, sub_float64, kernel_sub_float64),
-    Function("mul_float64", (FLOAT64, FLOAT64), FLOAT64, mul_float64, kernel_mul_float64),
-    Function("neg_float64", (FLOAT64,), FLOAT64, neg_float64, kernel_neg_float64),
-    Function("abs_float64", (FLOAT64,), FLOAT64, abs_float64, kernel_abs_float64),
-    Function("float32", (FLOAT64,), FLOAT32, float32, kernel_float32),
-    Function("add_float32", (FLOAT32, FLOAT32), FLOAT32, add_float32, kernel_add_float32),
-    Function("sub_float32", (FLOAT32, FLOAT32), FLOAT32, sub_float32, kernel_sub_float32),
-    Function("mul_float32", (FLOAT32, FLOAT32), FLOAT32, mul_float32, kernel_mul_float32),
-    Function("neg_float32", (FLOAT32,), FLOAT32, neg_float64, kernel_neg_float64),
-    Function("abs_float32", (FLOAT32,), FLOAT32, abs_float64, kernel_abs_float64),
+    Function("add_float64", (FLOAT64, FLOAT64), FLOAT64, add_float64, kernel_add_float64, arrow=plain(pc.add)),
+    Function("sub_float64", (FLOAT64, FLOAT64), FLOAT64, sub_float64, kernel_sub_float64, arrow=plain(pc.subtract)),
+    Function("mul_float64", (FLOAT64, FLOAT64), FLOAT64, mul_float64, kernel_mul_float64, arrow=plain(pc.multiply)),
+    Function("neg_float64", (FLOAT64,), FLOAT64, neg_float64, kernel_neg_float64, arrow=plain(pc.negate)),
+    Function("abs_float64", (FLOAT64,), FLOAT64, abs_float64, kernel_abs_float64, arrow=plain(pc.abs)),
+    Function("add_float32", (FLOAT32, FLOAT32), FLOAT32, add_float32, kernel_add_float32, arrow=plain(pc.add)),
+    Function("sub_float32", (FLOAT32, FLOAT32), FLOAT32, sub_float32, kernel_sub_float32, arrow=plain(pc.subtract)),
+    Function("mul_float32", (FLOAT32, FLOAT32), FLOAT32, mul_float32, kernel_mul_float32, arrow=plain(pc.multiply)),
+    Function("neg_float32", (FLOAT32,), FLOAT32, neg_float64, kernel_neg_float64, arrow=plain(pc.negate)),
+    Function("abs_float32", (FLOAT32,), FLOAT32, abs_float64, kernel_abs_float64, arrow=plain(pc.abs)),
     Function("is_nan", (FLOAT64,), BOOL, is_nan, kernel_is_nan, sql=("isnan",), strict=False),
 )

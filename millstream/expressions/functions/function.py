@@ -2,17 +2,21 @@
 
 Whoever computes with rows of Python calls the Python form, which takes None for NULL. Kernels call a form that numba
 compiles: for each argument it takes a value and whether that is NULL, whose value is then any, and it gives both. Such
-forms are functions of Python too, so that they are tested beside the others.
+forms are functions of Python too, so that they are tested beside the others. Stages that read by themselves call a
+form that takes Arrow arrays of equal length, and single values that stand for as many, of which one at least is an
+array.
 """
 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from millstream.expressions.tree import Type
+from millstream.expressions.arrow.types import arrow_type
+from millstream.expressions.tree import Call, Literal, Type, Value
 
 Maybe = Any
 """A value, or None for NULL: its type is known to whoever made the call."""
@@ -23,9 +27,15 @@ Number = Any
 Result = tuple[Number, bool]
 """A value, and whether it is NULL."""
 
-ANY, WHOLE, DECIMAL, SAME, DIGITS = map(Type, ["any", "whole", "decimal", "same", "digits"])
-"""In signatures: any type, a whole number or a decimal of any size, the type of the first argument; and a literal that
-says the size of the result: its bits, or its precision and scale."""
+Computation = tuple[Callable[..., Any], tuple[Value, ...]]
+"""A function of Arrow arrays, and what it is applied to."""
+
+Arrow = Callable[[Call], Computation | None]
+"""The Arrow form of a function, for one call of it: None where it cannot compute that one."""
+
+ANY, WHOLE, DECIMAL, ARRAY, SAME, DIGITS = map(Type, ["any", "whole", "decimal", "array", "same", "digits"])
+"""In signatures: any type, a whole number or a decimal of any size, an array, the type of the first argument; and a
+literal that says the size of the result: its bits, or its precision and scale."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +50,9 @@ class Function:
     name: str
     arguments: tuple[Type, ...]
     result: Type
-    python: Callable[..., Maybe]
+    python: Callable[..., Maybe] | None = None
     kernel: Callable[..., Result] | None = None
+    arrow: Arrow | None = None
     sql: tuple[str, ...] = ()
     fewest: int | None = None
     many: bool = False
@@ -50,7 +61,7 @@ class Function:
     @property
     def word(self) -> str:
         """What generated code calls it: its name, if that is no word of Python."""
-        return self.python.__name__ if keyword.iskeyword(self.name) else self.name
+        return self.python.__name__ if self.python is not None and keyword.iskeyword(self.name) else self.name
 
     def types(self, count: int) -> tuple[Type, ...] | None:
         """The types of so many arguments, None if there cannot be so many."""
@@ -59,3 +70,19 @@ class Function:
             return (*self.arguments, *self.arguments[-1:] * more) if more >= 0 else None
         fewest = len(self.arguments) if self.fewest is None else self.fewest
         return self.arguments[:count] if fewest <= count <= len(self.arguments) else None
+
+
+def plain(function: Callable[..., Any]) -> Arrow:
+    """The Arrow form that is a function of all arguments."""
+    return lambda call: (function, call.arguments)
+
+
+def sized(function: Callable[..., Any], arguments: int = 2) -> Arrow:
+    """The Arrow form that is a function of so many arguments and of the type of the result; sizes come after them."""
+    return lambda call: (partial(function, type_=arrow_type(call.type)), call.arguments[:arguments])
+
+
+def literals(values: Sequence[Value]) -> list[Any] | None:
+    """What is written out, None if one of the values is not, or is NULL."""
+    found = [value.value for value in values if isinstance(value, Literal) and value.value is not None]
+    return found if len(found) == len(values) else None

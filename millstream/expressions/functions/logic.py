@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.function import ANY, Function, Maybe, Number, Result
+import pyarrow.compute as pc
+
+from millstream.expressions.functions.function import ANY, Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import BOOL
 
 
@@ -53,9 +55,9 @@ def is_not_null(a: Maybe) -> bool:
 
 
 FUNCTIONS = (
-    Function("and", (BOOL, BOOL), BOOL, both, kernel_both, strict=False),
-    Function("or", (BOOL, BOOL), BOOL, either, kernel_either, strict=False),
-    Function("not", (BOOL,), BOOL, negated, kernel_negated),
-    Function("is_null", (ANY,), BOOL, is_null, strict=False),
-    Function("is_not_null", (ANY,), BOOL, is_not_null, strict=False),
+    Function("and", (BOOL, BOOL), BOOL, both, kernel_both, strict=False, arrow=plain(pc.and_kleene)),
+    Function("or", (BOOL, BOOL), BOOL, either, kernel_either, strict=False, arrow=plain(pc.or_kleene)),
+    Function("not", (BOOL,), BOOL, negated, kernel_negated, arrow=plain(pc.invert)),
+    Function("is_null", (ANY,), BOOL, is_null, strict=False, arrow=plain(pc.is_null)),
+    Function("is_not_null", (ANY,), BOOL, is_not_null, strict=False, arrow=plain(pc.is_valid)),
 )

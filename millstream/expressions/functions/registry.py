@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from millstream.expressions.functions import (
+    arrays,
     casts,
     choices,
     comparisons,
@@ -29,7 +30,7 @@ from millstream.expressions.functions.function import Function
 FAMILIES: tuple[ModuleType, ...] = (
     *(whole_numbers, division, floats, decimals, mathematics, rounding),
     *(comparisons, logic, choices, texts, patterns, dates, timestamps),
-    *(casts, written_numbers, written_times),
+    *(casts, written_numbers, written_times, arrays),
 )
 
 FUNCTIONS: dict[str, Function] = {function.name: function for family in FAMILIES for function in family.FUNCTIONS}
@@ -38,7 +39,9 @@ FUNCTIONS: dict[str, Function] = {function.name: function for family in FAMILIES
 BY_SQL_NAME: dict[str, Function] = {name: function for function in FUNCTIONS.values() for name in function.sql}
 """Those that SQL calls by a name of their own, in small letters."""
 
-PYTHON: dict[str, Callable[..., Any]] = {function.word: function.python for function in FUNCTIONS.values()}
+PYTHON: dict[str, Callable[..., Any]] = {
+    function.word: function.python for function in FUNCTIONS.values() if function.python is not None
+}
 """What generated code of Python can call."""
 
 KERNELS: dict[str, Callable[..., Any]] = {

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.function import Function, Maybe
-from millstream.expressions.tree import BOOL, INT32, STRING
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.expressions.arrow.values import Values
+from millstream.expressions.functions.function import Computation, Function, Maybe, literals, plain
+from millstream.expressions.tree import BOOL, INT32, STRING, Call
 
 _SPACE = " "
 
@@ -103,13 +111,75 @@ def instr(a: Maybe, part: Maybe) -> Maybe:
     return None if a is None or part is None else a.find(part) + 1
 
 
+def arrow_lower(value: Values) -> Values:
+    """Small letters, of all alphabets."""
+    return _letters(value, pc.ascii_lower, str.lower)
+
+
+def arrow_upper(value: Values) -> Values:
+    """Capital letters."""
+    return _letters(value, pc.ascii_upper, str.upper)
+
+
+def _letters(value: pa.Array, plain: Callable[..., Any], full: Callable[[str], str]) -> pa.Array:
+    # Arrow maps letter to letter, but ß becomes SS: what is not ASCII goes through Python.
+    found = plain(value)
+    others = pc.invert(pc.fill_null(pc.string_is_ascii(value), True))
+    if pc.any(others).as_py():
+        texts = pa.array([full(text) for text in value.filter(others).to_pylist()], value.type)
+        found = pc.replace_with_mask(found, others, texts)
+    return found
+
+
+def arrow_length(value: Values) -> Values:
+    """How many characters a text has."""
+    return pc.utf8_length(value)
+
+
+def arrow_concat(*values: Values) -> Values:
+    """The texts one after the other; NULL if one of them is."""
+    return pc.binary_join_element_wise(*values, pa.scalar(""), null_handling="emit_null")
+
+
+def arrow_substring(value: Values, start: int, count: int | None) -> Values:
+    """The characters from a place on, which is counted from 1, or from the end if it is negative.
+
+    >>> arrow_substring(pa.array(["abc", "abcdef"]), -5, 3).to_pylist()
+    ['a', 'bcd']
+    """
+    begin = start - 1 if start > 0 else start
+    end: int | None = -1 if start == -(2**31) else None  # Spark counts no further than to 2**31 - 1 from there
+    if count is not None and count < 2**31 - 1:
+        end = begin + max(count, 0)
+        if begin < 0 <= end:
+            end = None
+    return pc.utf8_slice_codeunits(value, begin, end)
+
+
+def _substring(call: Call) -> Computation | None:
+    text, *places = call.arguments
+    found = literals(places)
+    if not found:
+        return None
+    return partial(arrow_substring, start=found[0], count=found[1] if len(found) > 1 else None), (text,)
+
+
 FUNCTIONS = (
-    Function("concat", (STRING,), STRING, concat, sql=("concat",), many=True),
+    Function("concat", (STRING,), STRING, concat, sql=("concat",), many=True, arrow=plain(arrow_concat)),
     Function("concat_ws", (STRING,), STRING, concat_ws, sql=("concat_ws",), many=True, strict=False),
-    Function("upper", (STRING,), STRING, upper, sql=("upper", "ucase")),
-    Function("lower", (STRING,), STRING, lower, sql=("lower", "lcase")),
-    Function("length", (STRING,), INT32, length, sql=("length", "len", "char_length", "character_length")),
-    Function("substring", (STRING, INT32, INT32), STRING, substring, sql=("substr", "substring"), fewest=2),
+    Function("upper", (STRING,), STRING, upper, sql=("upper", "ucase"), arrow=plain(arrow_upper)),
+    Function("lower", (STRING,), STRING, lower, sql=("lower", "lcase"), arrow=plain(arrow_lower)),
+    Function(
+        "length",
+        (STRING,),
+        INT32,
+        length,
+        sql=("length", "len", "char_length", "character_length"),
+        arrow=plain(arrow_length),
+    ),
+    Function(
+        "substring", (STRING, INT32, INT32), STRING, substring, sql=("substr", "substring"), fewest=2, arrow=_substring
+    ),
     Function("left", (STRING, INT32), STRING, left, sql=("left",)),
     Function("right", (STRING, INT32), STRING, right, sql=("right",)),
     Function("trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1),

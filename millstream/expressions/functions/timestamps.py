@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from millstream.expressions.functions.dates import add_months, day_number, monday, parts_of
-from millstream.expressions.functions.function import SAME, Function, Maybe, Number, Result
-from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, STRING, TIMESTAMP
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from millstream.expressions.arrow.values import BITS_64, Values, as_numpy, valid_only
+from millstream.expressions.functions.dates import add_months, day_number, monday, parts_of, shifted
+from millstream.expressions.functions.function import SAME, Arrow, Function, Maybe, Number, Result, sized
+from millstream.expressions.functions.whole_numbers import kernel_add_int64, kernel_sub_int64, python_forms
+from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -134,15 +143,67 @@ def scale_interval(interval: Maybe, factor: Maybe) -> Maybe:
     return scaled if abs(scaled) < 2**63 else None
 
 
+def arrow_since_1970(value: Values, unit: int) -> Values:
+    """How many whole units, each so many microseconds, a timestamp is after the beginning of 1970.
+
+    >>> arrow_since_1970(pa.array([-1, 1_999_999], pa.timestamp("us", "UTC")), 1_000_000).to_pylist()
+    [-1, 1]
+    """
+    micros = value.cast(BITS_64)
+    if unit == 1:
+        return micros
+    return valid_only(np.floor_divide(as_numpy(micros), unit), pc.is_valid(micros), BITS_64)
+
+
+def convert_time(value: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Dates and timestamps into each other; the session is in UTC."""
+    if pt.is_date32(type_):
+        micros = value.cast(BITS_64)
+        days = np.floor_divide(as_numpy(micros), DAY)
+        return valid_only(days, pc.is_valid(micros), BITS_64).cast(pa.int32(), safe=False).cast(type_)
+    if pt.is_date32(value.type):
+        days = value.cast(pa.int32()).cast(BITS_64)
+        return pc.multiply(days, pa.scalar(DAY)).cast(type_)
+    return value.cast(BITS_64).cast(type_)
+
+
+def _since(unit: int) -> Arrow:
+    return lambda call: (partial(arrow_since_1970, unit=unit), call.arguments)
+
+
+def identity(a: Maybe) -> Maybe:
+    """The same number: the session is in UTC."""
+    return a
+
+
+_add, _sub, *_ = python_forms(64)
+
 FUNCTIONS = (
-    Function("day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of),
-    Function("midnight", (DATE,), TIMESTAMP, midnight),
+    Function("day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of, arrow=sized(convert_time, 1)),
+    Function("midnight", (DATE,), TIMESTAMP, midnight, arrow=sized(convert_time, 1)),
     Function("hour", (TIMESTAMP,), INT32, hour, kernel_hour, sql=("hour",)),
     Function("minute", (TIMESTAMP,), INT32, minute, kernel_minute, sql=("minute",)),
     Function("second", (TIMESTAMP,), INT32, second, kernel_second, sql=("second",)),
-    Function("unix_seconds", (TIMESTAMP,), INT64, unix_seconds, kernel_unix_seconds, sql=("unix_seconds",)),
-    Function("unix_millis", (TIMESTAMP,), INT64, unix_millis, kernel_unix_millis, sql=("unix_millis",)),
-    Function("unix_micros", (TIMESTAMP,), INT64, unix_micros, kernel_unix_micros, sql=("unix_micros",)),
+    Function(
+        "unix_seconds",
+        (TIMESTAMP,),
+        INT64,
+        unix_seconds,
+        kernel_unix_seconds,
+        sql=("unix_seconds",),
+        arrow=_since(1_000_000),
+    ),
+    Function(
+        "unix_millis", (TIMESTAMP,), INT64, unix_millis, kernel_unix_millis, sql=("unix_millis",), arrow=_since(1_000)
+    ),
+    Function(
+        "unix_micros", (TIMESTAMP,), INT64, unix_micros, kernel_unix_micros, sql=("unix_micros",), arrow=_since(1)
+    ),
+    Function("timestamp_micros", (INT64,), TIMESTAMP, identity, kernel_unix_micros, sql=("timestamp_micros",)),
+    Function("add_interval", (TIMESTAMP, INTERVAL), SAME, _add, kernel_add_int64, arrow=shifted(1)),
+    Function("subtract_interval", (TIMESTAMP, INTERVAL), SAME, _sub, kernel_sub_int64, arrow=shifted(-1)),
+    Function("with_zone", (TIMESTAMP_NTZ,), TIMESTAMP, identity, arrow=sized(convert_time, 1)),
+    Function("without_zone", (TIMESTAMP,), TIMESTAMP_NTZ, identity, arrow=sized(convert_time, 1)),
     Function("shift_months", (TIMESTAMP, MONTHS), TIMESTAMP, shift_months),
     Function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, date_trunc, sql=("date_trunc",)),
     Function("scale_interval", (INTERVAL, FLOAT64), SAME, scale_interval),

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from millstream.expressions.functions.function import SAME, WHOLE, Function, Maybe, Number, Result
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from millstream.expressions.arrow.values import Values, as_arrays, as_numpy
+from millstream.expressions.functions.function import (
+    SAME,
+    WHOLE,
+    Function,
+    Maybe,
+    Number,
+    Result,
+    plain,
+)
 from millstream.expressions.tree import Type
 
 HIGHEST, LOWEST = 2**63 - 1, -(2**63)
@@ -146,6 +161,59 @@ def kernel_bit_not(a: Number, a_null: bool) -> Result:
     return ~a, a_null
 
 
+def arrow_add(left: Values, right: Values) -> Values:
+    """`left + right` for two whole or floating-point numbers of one type; too great a number becomes NULL.
+
+    >>> arrow_add(pa.array([1, 2**31 - 1], pa.int32()), pa.scalar(1, pa.int32())).to_pylist()
+    [2, None]
+    """
+    return _checked(pc.add, pc.add_checked, left, right)
+
+
+def arrow_subtract(left: Values, right: Values) -> Values:
+    """`left - right`."""
+    return _checked(pc.subtract, pc.subtract_checked, left, right)
+
+
+def arrow_multiply(left: Values, right: Values) -> Values:
+    """`left * right`."""
+    return _checked(pc.multiply, pc.multiply_checked, left, right)
+
+
+def arrow_negate(value: Values) -> Values:
+    """`-value`; the least number has no negative."""
+    return arrow_subtract(pa.scalar(0, value.type), value)
+
+
+def arrow_absolute(value: Values) -> Values:
+    """`abs(value)`: NULL for the least number."""
+    return pc.if_else(pc.less(value, pa.scalar(0, value.type)), arrow_negate(value), value)
+
+
+def _checked(plain: Callable[..., Any], checked: Callable[..., Any], left: Values, right: Values) -> Values:
+    if not pt.is_integer(left.type):
+        return plain(left, right)
+    try:
+        return checked(left, right)
+    except pa.ArrowInvalid:  # some number is too great: look which
+        left, right = as_arrays(left, right)
+        wrapped = plain(left, right)
+        fits = _fits(plain, as_numpy(left), as_numpy(right), as_numpy(wrapped))
+        return pc.if_else(pa.array(fits), wrapped, pa.scalar(None, wrapped.type))
+
+
+def _fits(plain: Callable[..., Any], a: Any, b: Any, wrapped: Any) -> Any:
+    """Where a result that wraps around is right all the same."""
+    if plain is pc.add:
+        return ((a ^ wrapped) & (b ^ wrapped)) >= 0
+    if plain is pc.subtract:
+        return ((a ^ b) & (a ^ wrapped)) >= 0
+    least = np.iinfo(a.dtype).min
+    with np.errstate(all="ignore"):
+        undone = wrapped // np.where(a == 0, a.dtype.type(1), a) == b
+    return (a == 0) | (undone & ~((a == -1) & (b == least)))
+
+
 def _functions() -> Iterator[Function]:
     of_64: tuple[Callable[..., Result], ...] = (
         kernel_add_int64,
@@ -157,15 +225,17 @@ def _functions() -> Iterator[Function]:
     for bits in (8, 16, 32, 64):
         type_ = Type(f"int{bits}")
         kernels = of_64 if bits == 64 else kernel_forms(bits)
-        for name, python, kernel in zip(("add", "sub", "mul", "neg", "abs"), python_forms(bits), kernels, strict=True):
+        arrows = [plain(f) for f in (arrow_add, arrow_subtract, arrow_multiply, arrow_negate, arrow_absolute)]
+        names = ("add", "sub", "mul", "neg", "abs")
+        for name, python, kernel, arrow in zip(names, python_forms(bits), kernels, arrows, strict=True):
             arguments = (type_,) if name in {"neg", "abs"} else (type_, type_)
-            yield Function(f"{name}_{type_}", arguments, type_, python, kernel)
+            yield Function(f"{name}_{type_}", arguments, type_, python, kernel, arrow)
 
 
 FUNCTIONS = (
     *_functions(),
-    Function("bit_and", (WHOLE, WHOLE), SAME, bit_and, kernel_bit_and),
-    Function("bit_or", (WHOLE, WHOLE), SAME, bit_or, kernel_bit_or),
-    Function("bit_xor", (WHOLE, WHOLE), SAME, bit_xor, kernel_bit_xor),
-    Function("bit_not", (WHOLE,), SAME, bit_not, kernel_bit_not),
+    Function("bit_and", (WHOLE, WHOLE), SAME, bit_and, kernel_bit_and, arrow=plain(pc.bit_wise_and)),
+    Function("bit_or", (WHOLE, WHOLE), SAME, bit_or, kernel_bit_or, arrow=plain(pc.bit_wise_or)),
+    Function("bit_xor", (WHOLE, WHOLE), SAME, bit_xor, kernel_bit_xor, arrow=plain(pc.bit_wise_xor)),
+    Function("bit_not", (WHOLE,), SAME, bit_not, kernel_bit_not, arrow=plain(pc.bit_wise_not)),
 )

@@ -8,9 +8,9 @@ from ctypes import c_float
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from millstream.expressions.functions.casts import to_int
+from millstream.expressions.functions.casts import convert, to_int
 from millstream.expressions.functions.decimals import decimal
-from millstream.expressions.functions.function import DECIMAL, DIGITS, WHOLE, Function, Maybe
+from millstream.expressions.functions.function import DECIMAL, DIGITS, WHOLE, Function, Maybe, sized
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64, INT64, STRING
 
 BLANKS = "".join(map(chr, range(33))) + "\x7f"
@@ -184,7 +184,7 @@ FUNCTIONS = (
     Function("text_to_float32", (STRING,), FLOAT32, text_to_float32),
     Function("text_to_decimal", (STRING, DIGITS, DIGITS), DECIMAL, text_to_decimal),
     Function("text_to_bool", (STRING,), BOOL, text_to_bool),
-    Function("int_text", (WHOLE,), STRING, int_text),
+    Function("int_text", (WHOLE,), STRING, int_text, arrow=sized(convert, 1)),
     Function("bool_text", (BOOL,), STRING, bool_text),
     Function("decimal_text", (DECIMAL,), STRING, decimal_text),
     Function("short_decimal_text", (DECIMAL,), STRING, short_decimal_text),

@@ -11,7 +11,7 @@ from millstream.expressions.functions.dates import day_number, parts_of
 from millstream.expressions.functions.function import Function, Maybe
 from millstream.expressions.functions.timestamps import DAY, SECOND, fits
 from millstream.expressions.functions.written_numbers import BLANKS
-from millstream.expressions.tree import DATE, STRING, TIMESTAMP
+from millstream.expressions.tree import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 _DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _TIME = re.compile(
@@ -91,6 +91,12 @@ def timestamp_ntz_of(text: Maybe) -> Maybe:
     if found is None or found[0] is None or (found[2] is not None and _offset(found[2], 0) is None):
         return None
     return fits(found[0] * DAY + found[1])
+
+
+def of_today(text: str) -> bool:
+    """Whether a text is a time without a day: what it stands for depends on when it is read."""
+    found = _read(text)
+    return found is not None and found[0] is None
 
 
 def _read(text: str) -> tuple[int | None, int, str | None] | None:
@@ -181,7 +187,7 @@ def timestamp_text(timestamp: Maybe) -> Maybe:
 
 FUNCTIONS = (
     Function("timestamp_of", (STRING,), TIMESTAMP, timestamp_of),
-    Function("timestamp_ntz_of", (STRING,), TIMESTAMP, timestamp_ntz_of),
+    Function("timestamp_ntz_of", (STRING,), TIMESTAMP_NTZ, timestamp_ntz_of),
     Function("date_of", (STRING,), DATE, date_of),
     Function("date_text", (DATE,), STRING, date_text),
     Function("timestamp_text", (TIMESTAMP,), STRING, timestamp_text),

@@ -1,8 +1,7 @@
-"""Values that are written out in a text: lengths of time, dates and times, whole numbers, patterns of LIKE."""
+"""Values that are written out in a text: lengths of time, and whole numbers."""
 
 from __future__ import annotations
 
-import datetime
 import re
 from decimal import Decimal
 
@@ -17,10 +16,6 @@ _MICROS = {
     "MILLISECOND": 1_000,
     "MICROSECOND": 1,
 }
-DAY = _MICROS["DAY"]
-_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,6})\d*)?)?")
-_ZONE = re.compile(r"Z|UTC|GMT|([+-])(\d{1,2}):(\d{2})")
 
 
 def whole_number(node: exp.Expr) -> int | None:
@@ -50,56 +45,3 @@ def micros(node: exp.Expr) -> int | None:
     if found is None or one_unit is None or (found[2] and one_unit != _MICROS["SECOND"]):
         return None
     return int(Decimal(found[0]) * one_unit)
-
-
-def date(text: str) -> datetime.date | None:
-    """A date as Spark reads it; None for what is better left to Spark."""
-    day = re.split("[ T]", text.strip(), maxsplit=1)[0]
-    found = _DATE.fullmatch(day)
-    try:
-        return datetime.date(*(int(part or 1) for part in found.groups())) if found else None
-    except ValueError:
-        return None
-
-
-def timestamp(text: str, zoned: bool) -> datetime.datetime | None:
-    """A timestamp as Spark reads it; None for what is better left to Spark."""
-    day, *rest = re.split("[ T]", text.strip(), maxsplit=1)
-    found_day = date(day)
-    clock = _CLOCK.match(rest[0]) if rest else None
-    if found_day is None or (rest and clock is None):
-        return None
-    zone = datetime.timedelta()
-    hour = minute = second = fraction = 0
-    if clock:
-        hour, minute, second = (int(part or 0) for part in clock.groups()[:3])
-        fraction = int((clock[4] or "").ljust(6, "0"))
-        tail = rest[0][clock.end() :].strip()
-        found = _ZONE.fullmatch(tail)
-        if tail and (found is None or not zoned):
-            return None
-        if found and found[1]:
-            zone = datetime.timedelta(hours=int(found[2]), minutes=int(found[3])) * (-1 if found[1] == "-" else 1)
-    try:
-        value = datetime.datetime.combine(found_day, datetime.time(hour, minute, second, fraction)) - zone
-    except (ValueError, OverflowError):
-        return None
-    return value.replace(tzinfo=datetime.UTC) if zoned else value
-
-
-def like_regex(pattern: str, escape: str) -> str | None:
-    r"""The regular expression for a pattern of LIKE; None if Spark refuses the pattern.
-
-    >>> like_regex("a_%", "!"), like_regex("a!%", "!"), like_regex("a!b", "!")
-    ('(?s)\\Aa..*\\z', '(?s)\\Aa%\\z', None)
-    """
-    parts, letters = [], iter(pattern)
-    for letter in letters:
-        if letter == escape:
-            escaped = next(letters, "")
-            if not escaped or escaped not in ("_", "%", escape):
-                return None
-            parts.append(re.escape(escaped))
-        else:
-            parts.append({"_": ".", "%": ".*"}.get(letter) or re.escape(letter))
-    return rf"(?s)\A{''.join(parts)}\z"

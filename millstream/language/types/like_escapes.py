@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from millstream.language.parse.written_values import like_regex
+from millstream.expressions.functions.patterns import like_regex
 
 
 def escape_mistakes(

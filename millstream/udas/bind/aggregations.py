@@ -12,6 +12,7 @@ from millstream.aggregates.last import Last
 from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
+from millstream.expressions.build.casts import cast
 from millstream.expressions.tree import FLOAT64, INT64, NULL, Literal, Value
 from millstream.language.bind.arguments import fits
 from millstream.language.bind.calls import WrittenCall, _arguments, without_nulls, written_call
@@ -21,7 +22,6 @@ from millstream.language.types import coercion as c
 from millstream.language.types.checks import check
 from millstream.udas import body as b
 from millstream.udas.bind import functions as body_functions
-from millstream.udas.bind.casts import cast
 from millstream.udas.bind.expressions import Expressions, user_aggregate
 from millstream.udas.bind.scope import Scope, Typed
 from millstream.udas.bind.types import run_type
@@ -213,7 +213,7 @@ def _type(name: str, types: list[SqlType], node: exp.Expression, scope: Scope) -
 
 
 def _as_float(value: Value, node: exp.Expression, scope: Scope) -> Value:
-    found = cast(value, FLOAT64)
+    found = cast(value, FLOAT64, widens=False)
     if found is None:
         message, hint = "this aggregate needs numbers", "CAST the argument to DOUBLE"
         raise TypeMismatch(message, scope.aggregate.text, span_of(node), clause="SELECT", hint=hint)
@@ -231,7 +231,11 @@ def fit(value: Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, sc
         or (value.type == target)
     )
     written_time = c.is_string(type_) and isinstance(value, Literal) and (c.is_date(to) or c.is_timestamp(c.spelt(to)))
-    found = cast(value, target) if target is not None and (alike or written_time or value.type.name == "null") else None
+    found = (
+        cast(value, target, widens=False)
+        if target is not None and (alike or written_time or value.type.name == "null")
+        else None
+    )
     if found is None or (isinstance(value, Literal) and value.value is not None and _is_lost(found)):
         raise unfit(type_, to, what, node, scope, clause)
     return found

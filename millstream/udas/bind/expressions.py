@@ -21,7 +21,7 @@ from millstream.language.types.checks import check, check_condition
 from millstream.udas import body as b
 from millstream.udas.bind.scope import Scope, Typed
 from millstream.udas.bind.types import run_type
-from millstream.udas.bind.values import Lowering
+from millstream.udas.bind.values import value_of
 
 BindQuery = Callable[[exp.Query, Scope, str], tuple[b.Query, list[tuple[str, SqlType]]]]
 Replace = Callable[[exp.Expression], Typed | None]
@@ -46,7 +46,7 @@ class Expressions:
         tree = expression.prepared(node)
         self._raise_first(tree, node, expression, condition)
         found = tree.type if isinstance(tree.type, exp.DataType) else c.NULL
-        value = Lowering(expression.slots, scope.aggregate.text, clause).value(tree)
+        value = value_of(tree, expression.slots, scope.aggregate.text, clause)
         return value, found
 
     def condition(self, node: exp.Expression, scope: Scope, clause: str, replaced: Replace = lambda _: None) -> Value:
@@ -132,7 +132,7 @@ class _Expression:
         equality = test.prepared(exp.EQ(this=exp.column("value"), expression=exp.column("member")))
         for mistake in check(equality, test.types):
             raise TypeMismatch(mistake.message, self._text, span_of(node), clause=self.clause, hint=_CAST)
-        sides = Lowering(test.slots, self._text, self.clause).value(equality)
+        sides = value_of(equality, test.slots, self._text, self.clause)
         if not isinstance(sides, Call):
             return sides, c.BOOLEAN
         items = (sides.arguments[1], *query.items[1:])

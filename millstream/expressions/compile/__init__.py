@@ -1,0 +1,1 @@
+"""Trees to what computes them."""
