@@ -153,6 +153,25 @@ class Commonest:
         return max(state.items(), key=lambda item: (item[1], item[0])) if state else None
 
 
+class Together:
+    """Arrays: all values of them in their order, with NULLs; and two rows at once."""
+
+    nulls = True
+
+    def zero(self) -> list[int | None]:
+        return []
+
+    def reduce(self, state: list[int | None], values: list[int | None] | None) -> list[int | None]:
+        return [*state, *(values or [None])]
+
+    def merge(self, a: list[int | None], b: list[int | None]) -> list[int | None]:
+        return [*a, *b]
+
+    def finish(self, state: list[int | None]) -> list[tuple[list[int] | None, list[str], int]]:
+        known = sorted(v for v in state if v is not None)
+        return [(known, [str(v) for v in known], len(state)), (None, [], len(known))]
+
+
 class Fragile(Mean):
     """Fails for one value."""
 

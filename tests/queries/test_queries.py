@@ -1,0 +1,55 @@
+"""Every query in a file, run in every way, gives what its file says: see README.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.drawing import THOROUGH
+from tests.queries.cases import Case, all_cases
+from tests.queries.killed import killed
+from tests.queries.oracle import check
+from tests.queries.sites import Outcomes
+from tests.queries.ways import Resumed, Shuffled, stored, whole
+
+Way = Callable[[list[Case], Path], Outcomes]
+
+WAYS: dict[str, Way] = {"whole": whole, "shuffled": Shuffled(), "resumed": Resumed(), "stored": stored}
+if THOROUGH:
+    WAYS |= {f"shuffled {seed}": Shuffled(seed, seed, 1 + seed % 4, seed % 2 > 0) for seed in range(2, 9)}
+    WAYS |= {f"resumed {stop}": Resumed(6, stop, (stop, 1)) for stop in range(1, 6)}
+
+FOLDERS = {folder: [c for c in all_cases() if c.path.parent.name == folder] for folder in
+           sorted({c.path.parent.name for c in all_cases()})}  # fmt: skip
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_queries_give_their_rows(folder: str, way: str, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    cases = [case for case in FOLDERS[folder] if case.runs(way.split(maxsplit=1)[0])]
+    if not cases:
+        pytest.skip(f"no case of {folder} is run {way}")
+    compare(cases, WAYS[way](cases, tmp_path), subtests)
+
+
+@pytest.mark.spark
+@pytest.mark.fault
+def test_queries_that_are_killed_give_their_rows(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    cases = [case for case in all_cases() if case.runs("killed")]
+    if not cases:
+        pytest.skip("no case is killed")
+    compare(cases, killed(cases, tmp_path, kills=3 if THOROUGH else 1), subtests)
+
+
+def compare(cases: list[Case], outcomes: Outcomes, subtests: pytest.Subtests) -> None:
+    """Each case by itself, so that all that go wrong are told."""
+    for case in cases:
+        with subtests.test(case.name):
+            outcome = outcomes[case.name]
+            if isinstance(outcome, Exception):
+                raise outcome
+            check(case, outcome)
