@@ -28,7 +28,7 @@ def add_arguments(commands: Any) -> None:
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the plans."""
-    plans = script_plans(read_script(arguments.script))
+    plans = script_plans(read_script(arguments.script), arguments.script.parent)
     if arguments.query:
         chosen = {n: p for n, p in plans.items() if n.lower() == arguments.query.lower()}
         if not chosen:
@@ -44,9 +44,10 @@ def explain(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def script_plans(text: str) -> dict[str, tuple[str, str]]:
+def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
     """Every query and derived stream of a script, with its text and its plan."""
     from millstream.catalog.definitions import DerivedStream, Query, Select
+    from millstream.connectors.facts import facts_of
     from millstream.language.binder import bind
     from millstream.language.bound import Define, Plan, Rows, Start
     from millstream.language.parser import statements
@@ -54,12 +55,15 @@ def script_plans(text: str) -> dict[str, tuple[str, str]]:
     from millstream.plan.build import build
     from millstream.plan.explain import explain as explain_plan
     from millstream.plan.passes import apply_passes
+    from millstream.plan.physical import physical
 
+    facts = facts_of(base.absolute())
     catalog = Catalog()
     plans: dict[str, tuple[str, str]] = {}
 
     def add(name: str, written: str, asked: Select | Query) -> None:
-        plans[name] = (" ".join(written.split()), explain_plan(apply_passes(build(asked), catalog)))
+        plan = physical(apply_passes(build(asked), catalog), facts)
+        plans[name] = (" ".join(written.split()), explain_plan(plan))
 
     for number, statement in enumerate(statements(text), 1):
         bound = bind(statement, catalog)

@@ -40,7 +40,8 @@ class Connector:
 
     `example` is a place as it could be written, empty if the kind takes none. `path`: the place is a path, relative to
     the script. `files`: Spark reads files there, and each row is known by its file. `clocked`: its time stamps are
-    those of the clock, so that none runs ahead of it.
+    those of the clock, so that none runs ahead of it. `only_spark` says why no stage reads it by itself, and is empty
+    if one can.
 
     The functions say what is wrong with a place; with a column, given the options; and with a column where bad files
     are to be rejected.
@@ -54,6 +55,7 @@ class Connector:
     path: bool = False
     files: bool = False
     clocked: bool = False
+    only_spark: str = "only Spark reads such sources"
     place_problem: Callable[[str], Problem | None] = _nothing
     column_problem: Callable[[Column, Options], Problem | None] = _nothing
     reject_problem: Callable[[Column], Problem | None] = _nothing

@@ -87,7 +87,7 @@ def _rows(bound: Rows, engine: Engine) -> Answer:
 
 @carry_out.register
 def _explain(bound: Plan, engine: Engine) -> Answer:
-    return Answer("plan", text=explain(engine.plan(bound.asked)))
+    return Answer("plan", text=explain(engine.physical(bound.asked)))
 
 
 @carry_out.register

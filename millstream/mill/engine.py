@@ -19,6 +19,7 @@ from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Query, Select, Sink
 from millstream.catalog.settings import Settings
+from millstream.connectors.facts import facts_of
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import readable
 from millstream.errors import RunError, suggest
@@ -31,8 +32,11 @@ from millstream.plan.algebra import Node
 from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
+from millstream.plan.physical import physical
+from millstream.plan.physical.facts import Facts
+from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import sources_of, streams_of
-from millstream.plan.trace import fingerprints, has_state, holds_back, reduces
+from millstream.plan.trace import fingerprints, has_state, holds_back
 from millstream.spark.buckets import task_count
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
@@ -112,10 +116,14 @@ class Engine:
         """The plan of a SELECT or of a query."""
         return apply_passes(build(asked), self.catalog)
 
+    def physical(self, asked: Select | Query) -> Node:
+        """The physical plan of a SELECT or of a query, as it would be carried out here."""
+        return physical(self.plan(asked), self._facts)
+
     def frame(self, select: Select) -> DataFrame:
         """The rows of a bounded SELECT, as a frame of Spark."""
         try:
-            return lower(self.plan(select), self._host())
+            return lower(self.physical(select), self._host())
         except AnalysisException as problem:
             raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
 
@@ -199,6 +207,10 @@ class Engine:
 
     # -- how a query starts --------------------------------------------------------------------------------
 
+    @property
+    def _facts(self) -> Facts:
+        return facts_of(self._place.base, self.settings.direct)
+
     def _host(self) -> Host:
         ship_classes(self.catalog)
         return Host(self.spark, self._place.base, self.home.log_of, written=self._written)
@@ -206,8 +218,7 @@ class Engine:
     def _started(self, query: Query, plan: Node, sinks: Sequence[Sink], place: QueryPlace) -> RunningQuery:
         host = self._host()
         buckets = bucket_count(plan, task_count(host.spark), self.settings.buckets)
-        direct, kept = self.settings.direct, place if has_state(plan) else None
-        host = replace(host, place=kept, buckets=buckets, direct=direct, once=self._place.once)
+        host = replace(host, place=place if has_state(plan) else None, buckets=buckets, once=self._place.once)
         assert self._progress is not None  # noqa: S101  (opened with the session)
         label = f"{self._id}.{query.name}.{next(self._runs)}"
         counts = self._progress.follow(label)
@@ -233,7 +244,8 @@ class Engine:
         label: str,
         counts: Counts,
     ) -> RunningQuery:
-        frame = lower(plan, host)
+        carried_out = physical(plan, self._facts)
+        frame = lower(carried_out, host)
         schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
         results = Results(schema, self.settings.results_kept) if sinks[0].address.kind == "memory" else None
 
@@ -254,7 +266,7 @@ class Engine:
             trigger=self.settings.trigger_interval,
             clocks=Clocks(pace_of(plan), quiet_streams(plan), self.settings.heartbeats, holds_back(plan)),
             streams=streams_of(plan),
-            reduces=reduces(plan),
+            reduces=reduces(carried_out),
         )
         return RunningQuery(query, handle, counts, results, place)
 

@@ -151,7 +151,7 @@ class Mill:
 
     def explain(self, asked: Select | Query) -> str:
         """How a SELECT or a query would run."""
-        return explain(self.engine.plan(asked))
+        return explain(self.engine.physical(asked))
 
     def wait(self) -> None:
         """Wait for all queries to end; the failures of all of them are raised together."""

@@ -338,8 +338,14 @@ class Unnest(Node):
         return "Unnest " + ", ".join(facts.call_words(c) for c in self.calls)
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """The answers of the step below name their columns already."""
-        return inputs[0]
+        """The columns of a list's rows, by their places."""
+        (below,) = inputs
+        made = {
+            column.name: Traced.of((below.column(call.name).structure, place), column.type)
+            for call in self.calls
+            for place, column in enumerate(call.columns)
+        }
+        return below.giving({**below.columns, **made})
 
 
 @dataclass(frozen=True)

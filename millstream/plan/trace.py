@@ -86,20 +86,6 @@ def holds_back(node: Node) -> bool:
     return any(not (isinstance(step, WindowJoin) and step.kind in pairing) for step in stages)
 
 
-def reduces(node: Node) -> bool:
-    """Whether each stage that reads a source takes partial states of panes in place of tuples."""
-    return all(
-        isinstance(stage, WindowAggregate) and _by_panes(stage)
-        for stage in steps(node)
-        if isinstance(stage, STAGES)
-        and any(not isinstance(feeder(p), STAGES) for below in stage.inputs for p in parts(below))
-    )
-
-
-def _by_panes(stage: WindowAggregate) -> bool:
-    return not stage.windowed.from_first and stage.windowed.window.paned is not None
-
-
 def parts(node: Node) -> tuple[Node, ...]:
     """The inputs that a step reads as one."""
     return node.parts if isinstance(node, Union) else (node,)

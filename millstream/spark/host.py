@@ -20,7 +20,7 @@ class Host:
     """A session, the folder that relative addresses start from, and where streams from the network are logged.
 
     `place` is where the query that is being lowered keeps its state, if it has any, and `buckets` in how many parts.
-    `direct`: whether stages may read files by themselves. `once`: whether queries end with what is there.
+    `once`: whether queries end with what is there.
     `written` are the folders that queries of this mill write to, and the marks of their files.
     """
 
@@ -29,7 +29,6 @@ class Host:
     log_of: Callable[[str], Path]
     place: QueryPlace | None = None
     buckets: int | None = None
-    direct: bool = True
     once: bool = False
     written: dict[str, set[str]] = field(default_factory=dict)
 

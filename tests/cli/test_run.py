@@ -93,7 +93,8 @@ def test_explain_without_spark(script: Path, capsys: pytest.CaptureFixture[str])
     assert main(["explain", str(script), "o", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["query"] == "o"
-    assert plan["plan"][-1].strip().startswith("└─ Scan stream s from csv:in.csv")
+    assert plan["plan"][-2].strip().startswith("└─ Scan stream s from csv:in.csv")
+    assert plan["plan"][-1].strip() == "Spark reads: no step with state is behind it"
     assert main(["explain", str(script), "oo"]) == 1
 
 

@@ -19,7 +19,7 @@ LAWS: dict[str, tuple[str, list[str]]] = {
     "aggregate": ("bit_xor", ["tests/aggregates/test_laws.py", "tests/language/test_aggregate_calls.py"]),
     "connector": ("sqlite or every_folder", ["tests/connectors/test_kinds.py"]),
     "function": ("repeat", ["tests/expressions/test_functions.py"]),
-    "pass": ("test_plans", ["tests/plan/test_plans.py"]),
+    "pass": ("test_plans or test_passes", ["tests/plan/test_plans.py", "tests/plan/passes"]),
     "window": ("Shifts or every_kind", ["tests/windows"]),
 }
 SCRIPT = """

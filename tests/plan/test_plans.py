@@ -10,6 +10,8 @@ from millstream.language.parser import parse
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
+from millstream.plan.physical import physical
+from millstream.plan.physical.facts import Facts
 from tests import golden
 from tests.language.auctions import catalog
 
@@ -18,9 +20,9 @@ def plan(text: str) -> str:
     made = catalog()
     bound = bind(parse(text)[0], made)
     if isinstance(bound, Start):
-        return explain(apply_passes(build(bound.query), made))
+        return explain(physical(apply_passes(build(bound.query), made), Facts()))
     assert isinstance(bound, Rows)
-    tree = explain(apply_passes(build(bound.select), made))
+    tree = explain(physical(apply_passes(build(bound.select), made), Facts()))
     return f"{tree}\ngives {bound.select.schema}" + (f"; time stamp {bound.select.time}" if bound.select.time else "")
 
 

@@ -17,13 +17,16 @@ from pyspark.sql import DataFrame
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.schema import Schema, sql_type, type_name
 from millstream.connectors.place import QueryPlace
-from millstream.language.binder import Rows, Start, bind
+from millstream.language.binder import bind
+from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse
 from millstream.language.trial.pretend import pretend
 from millstream.mill import Mill
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
+from millstream.plan.physical import physical
+from millstream.plan.physical.facts import Facts
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
 from millstream.spark.stage.marks import HIDDEN
@@ -131,7 +134,7 @@ def wrong(text: str, known: Catalog, host: Host) -> Iterator[str]:
     plan = apply_passes(build(bound.select if isinstance(bound, Rows) else bound.query), known)
     with recorded() as seen:
         try:
-            lower(plan, host)
+            lower(physical(plan, Facts()), host)
         except AnalysisException as problem:
             yield f"{text}\n  is refused: {str(problem).splitlines()[0]}"
             return

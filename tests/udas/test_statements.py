@@ -126,7 +126,7 @@ def test_a_module_is_imported_when_the_statement_is_carried_out(tmp_path: Path) 
     select = "SELECT loud(x) [RANGE 1 HOUR] AS m, loud(x + 1) AS n FROM s"
     with Mill(base=tmp_path) as mill:
         mill.check(f"{text} {select}; EXPLAIN {select};")
-        plans = script_plans(f"{text} CREATE QUERY q AS {select};")
+        plans = script_plans(f"{text} CREATE QUERY q AS {select};", tmp_path)
         assert not (tmp_path / "ran").exists()
         assert "LOUD(x) (as its class can)" in plans["q"][1]
         with pytest.raises(UnknownName):

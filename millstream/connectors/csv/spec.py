@@ -33,5 +33,6 @@ SPEC = Connector(
     sink_options={**CSV_TEXT, **FOLDER},
     path=True,
     files=True,
+    only_spark="its files are CSV",
     column_problem=nested_problem,
 )

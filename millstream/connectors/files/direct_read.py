@@ -16,9 +16,9 @@ from millstream.connectors.paths import place_of
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.grouped import TIME
 from millstream.operators.tuples.lazy_rows import LazyRows
+from millstream.operators.tuples.row_steps import Step
 from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
 from millstream.spark.stage.collector import settle
-from millstream.spark.stage.direct_steps import Step, early
 from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, sealed
 from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
 from millstream.spark.stage.time_limits import Judged, judged
@@ -62,7 +62,6 @@ class Reading:
 
 def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     """A function for mapInArrow from the names of files to packets; the first one of each file counts its rows."""
-    steps = early(reading.steps, reading.tables)
     ordered = inlet.order is not None
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -74,7 +73,7 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
             for run, chunk in _pieces(batch, reader, ordered):
                 seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
                 rows = LazyRows.of(chunk if seen.good is None else chunk.filter(seen.good))
-                for step in steps:
+                for step in reading.steps:
                     rows = step(rows, tables)
                 passed.add(rows.table(), chunk.num_rows, seen, run)
                 if passed.rows >= CHUNK_ROWS:

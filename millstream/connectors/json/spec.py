@@ -13,4 +13,5 @@ SPEC = Connector(
     sink_options=FOLDER,
     path=True,
     files=True,
+    only_spark="its files are JSON",
 )

@@ -26,5 +26,6 @@ SPEC = Connector(
     sink_options=FOLDER,
     path=True,
     files=True,
+    only_spark="",
     reject_problem=_reject_problem,
 )

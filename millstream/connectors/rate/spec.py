@@ -29,6 +29,7 @@ SPEC = Connector(
     frozenset({Role.STREAM}),
     "1000",
     clocked=True,
+    only_spark="Spark makes its rows",
     place_problem=_place_problem,
     column_problem=_column_problem,
 )

@@ -33,6 +33,7 @@ SPEC = Connector(
         "timeout": Option(count, 600, "after how many seconds without a line a connection is ended"),
         **{name: option for name, option in CSV_TEXT.items() if name != "header"},
     },
+    only_spark="its lines are pushed",
     place_problem=_place_problem,
     column_problem=_column_problem,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millstream.catalog.definitions import AggregateCall, Framed, Windowed
+from millstream.catalog.schema import UNKNOWN
 from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.registry import runner
 from millstream.plan.fingerprint import facts
@@ -49,9 +50,9 @@ def framed(below: Lineage, work: Framed, ordered: bool) -> Lineage:
 
 
 def _answers(below: Lineage, calls: Iterable[tuple[AggregateCall, Structure]]) -> dict[str, Traced]:
-    """The columns that calls answer with, each over a frame of its own if it has one."""
-    return {
-        column.name: Traced.of((facts.call_structure(below, call, frame), place), column.type)
-        for call, frame in calls
-        for place, column in enumerate(call.columns)
-    }
+    """The columns that calls answer with, each over a frame of its own if it has one; rows come as lists."""
+    found = {}
+    for call, frame in calls:
+        type_ = call.columns[0].type if call.rows is None else UNKNOWN
+        found[call.name] = Traced.of((facts.call_structure(below, call, frame), 0), type_)
+    return found

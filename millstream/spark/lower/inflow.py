@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,30 +10,13 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
-from sqlglot import exp
 
 from millstream.plan.algebra import Node
+from millstream.plan.physical.nodes import ArrowRead, Exchange
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower.direct import Direct, direct
 from millstream.spark.lower.lower import lower
 from millstream.spark.stage.ingress import Inlet
-
-Columns = Mapping[str, exp.Expression]
-"""Columns by name, and how each is computed."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """The plan of an input of a stage; its frame is made when it is asked for, as many stages read by themselves."""
-
-    part: Node
-    host: Host
-
-    @cached_property
-    def frame(self) -> DataFrame:
-        """Its tuples by way of Spark, with the marks that speak of their progress."""
-        return lower(self.part, self.host, marked=True)
 
 
 @dataclass(frozen=True)
@@ -53,33 +35,33 @@ class Origin:
 
 @dataclass(frozen=True)
 class Inflow:
-    """One input of a stage, the columns that are computed for it, and how they come in."""
+    """One input of a stage, on its way into it."""
 
-    input: Input
-    columns: Columns
+    exchange: Exchange
     inlet: Inlet
     origin: Origin
-    port: int = 0
+    host: Host
 
     @property
     def part(self) -> Node:
-        """The plan it comes from."""
-        return self.input.part
+        """The logical plan it comes from."""
+        return self.exchange.part
 
     @cached_property
-    def direct(self) -> Direct | None:
-        """How the stage reads it by itself, if it does."""
-        return direct(self.part, self.origin.name, self.columns, self.input.host)
+    def frame(self) -> DataFrame:
+        """Its tuples by way of Spark, with the marks that speak of their progress."""
+        return lower(self.exchange.below, self.host, marked=True)
 
     @cached_property
     def computed(self) -> dict[str, SparkColumn]:
         """The columns, computed by Spark."""
-        return {name: F.expr(spark_text(expression)) for name, expression in self.columns.items()}
+        return {name: F.expr(spark_text(expression)) for name, expression in self.exchange.columns.items()}
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The types of the columns."""
-        if self.direct is not None:
-            return self.direct.schema(self.columns)
-        frame = self.input.frame.select(*[column.alias(name) for name, column in self.computed.items()])
+        read = self.exchange.below
+        if isinstance(read, ArrowRead):
+            return pa.schema([pa.field(name, read.types[name]) for name in self.exchange.columns])
+        frame = self.frame.select(*[column.alias(name) for name, column in self.computed.items()])
         return to_arrow_schema(frame.schema, timezone="UTC")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial, reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.expressions.build.predicates import predicate
 from millstream.expressions.build.reading import columns_of, over_columns
 from millstream.operators.join.joining import Joining, key_name
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
+from millstream.plan.physical.nodes import Stage
+from millstream.plan.physical.stage_columns import column_of, state_names
 from millstream.plan.several import JOINT, TableJoin, WindowJoin
 from millstream.spark import mark_rows
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower.inflow import Inflow, Input
+from millstream.spark.lower.inflow import Inflow
 from millstream.spark.lower.key_sources import key_sources
-from millstream.spark.lower.staging import AS_THEY_ARE, Given, Work, column_of, origin_of, staged, state_names, turned
+from millstream.spark.lower.staging import Work, origin_of, staged
 from millstream.spark.names import quoted
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN, MARK
@@ -41,30 +41,23 @@ _SPARK_KINDS = {
 }
 
 
-def lower_join(
-    node: WindowJoin,
-    sides: tuple[Sequence[Input], Sequence[Input]],
-    host: Host,
-    marked: bool,
-    given: Given = AS_THEY_ARE,
-) -> DataFrame:
+def lower_join(stage: Stage, node: WindowJoin, host: Host, marked: bool) -> DataFrame:
     """The frame of a window join over the inputs of its sides."""
     keys = tuple(key_name(i) for i in range(len(node.equalities)))
-    names = state_names(*node.columns)
-    inflows = []
-    schemas = []
-    for port, inputs in enumerate(sides):
+    inflows: list[Inflow] = []
+    for feed in stage.feeds:
         named = zip(keys, node.equalities, strict=True)
-        terms = [(name, e.left if port == 0 else e.right, e.type) for name, e in named]
-        columns = {names[name]: column_of(name) for name in node.columns[port]}
-        columns.update((name, exp.Cast(this=term.copy(), to=type_.copy())) for name, term, type_ in terms)
-        flows = []
-        for each in inputs:
-            origin = origin_of(each.part, node.times[port], host)
-            inlet = Inlet(bucket_ids(host), keys, promised=origin.promised, sources=key_sources(each.part, terms))
-            flows.append(Inflow(each, columns, inlet, origin, port))
-        schemas.append(pa.schema([flows[0].schema.field(names[name]) for name in node.columns[port]]))
-        inflows += flows
+        terms = [(name, e.left if feed.port == 0 else e.right, e.type) for name, e in named]
+        origin = origin_of(feed.part, feed.time, host)
+        sources = key_sources(feed.part, terms)
+        inlet = Inlet(bucket_ids(host), feed.keys, promised=origin.promised, sources=sources)
+        inflows.append(Inflow(feed, inlet, origin, host))
+    first = [next(flow for flow in inflows if flow.exchange.port == port) for port in range(2)]
+    names = state_names(*node.columns)
+    schemas = [
+        pa.schema([flow.schema.field(names[name]) for name in columns])
+        for flow, columns in zip(first, node.columns, strict=True)
+    ]
     residual = None
     if node.residual is not None:
         read = {names[name] for name in columns_of(node.residual)}
@@ -74,10 +67,9 @@ def lower_join(
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
     job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
-    stated = turned(names)
+    stated = {state: name for name, state in names.items()}
     answers = pa.schema([field.with_name(stated[field.name]) for field in job.answers])
-    work = Work(node.number, partial(WindowJoinOperator, job), answers, given=given, names=stated)
-    return staged(inflows, work, host, marked)
+    return staged(stage, inflows, Work(partial(WindowJoinOperator, job), answers, names=stated), host, marked)
 
 
 def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> DataFrame:

@@ -20,7 +20,6 @@ from millstream.plan.algebra import (
     Derived,
     Filter,
     LateScan,
-    Node,
     OneRow,
     OverAggregate,
     Project,
@@ -31,31 +30,25 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
+from millstream.plan.physical.nodes import InStage, Noted, SparkRead, Stage
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import SHARE, Split
-from millstream.plan.trace import parts
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.assign_windows import assign_windows
-from millstream.spark.lower.inflow import Input
 from millstream.spark.lower.join_lowering import lower_join, lower_table_join
 from millstream.spark.lower.lower import lower
-from millstream.spark.lower.staging import AS_THEY_ARE, Given
 from millstream.spark.lower.time_bounds import bound_of
-from millstream.spark.lower.window_lowering import lower_late, lower_ordered, lower_over, lower_unique, lower_window
+from millstream.spark.lower.window_lowering import lower_over, lower_tuples, lower_window
 from millstream.spark.names import quoted
 from millstream.spark.stage.arrival_order import FILE, FILE_SQL, TASK, numbering_rows
 from millstream.spark.stage.arrival_order import ROW as PLACE
 from millstream.spark.stage.marks import HIDDEN, MARK
-from millstream.spark.stage.unnest import nested
 
 __all__ = ["lower"]
 
 ROW = "__row"
-
-Stage = WindowAggregate | OverAggregate | WindowJoin
-"""The stages that may make something of their answers before they cross to Spark."""
 
 
 @lower.register
@@ -80,11 +73,6 @@ def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame
 
 
 @lower.register
-def _late(node: LateScan, host: Host, marked: bool = False) -> DataFrame:
-    return lower_late(node, host)
-
-
-@lower.register
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     frame = open_table(host, node.table)
     filed = node.ordered and connector(node.table.source).files
@@ -101,11 +89,6 @@ def _derived(node: Derived, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _filter(node: Filter, host: Host, marked: bool = False) -> DataFrame:
-    match node.below:
-        case WindowAggregate() | OverAggregate() | WindowJoin() as stage:
-            return _stage(stage, host, marked, Given(where=node.predicate))
-        case Unnest() as rows:
-            return _rows(rows, host, marked, node.predicate)
     frame = lower(node.below, host, marked)
     return mark_rows.filtered(frame, F.expr(spark_text(node.predicate)))
 
@@ -130,47 +113,37 @@ def _split(node: Split, host: Host, marked: bool = False) -> DataFrame:
 
 
 @lower.register
-def _window_aggregate(node: WindowAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return _stage(node, host, marked)
+def _noted(node: Noted, host: Host, marked: bool = False) -> DataFrame:
+    return lower(node.below, host, marked)
 
 
 @lower.register
-def _over_aggregate(node: OverAggregate, host: Host, marked: bool = False) -> DataFrame:
-    return _stage(node, host, marked)
+def _spark_read(node: SparkRead, host: Host, marked: bool = False) -> DataFrame:
+    return lower(node.below, host, marked)
 
 
 @lower.register
-def _window_join(node: WindowJoin, host: Host, marked: bool = False) -> DataFrame:
-    return _stage(node, host, marked)
+def _in_stage(node: InStage, host: Host, marked: bool = False) -> DataFrame:
+    return lower(node.below, host, marked)
 
 
-def _stage(node: Stage, host: Host, marked: bool, given: Given = AS_THEY_ARE) -> DataFrame:
-    match node:
-        case WindowAggregate(below=below):
-            return lower_window(node, _inputs(below, host), host, marked, given)
-        case OverAggregate(below=below):
-            return lower_over(node, _inputs(below, host), host, marked, given)
-        case WindowJoin(left=left, right=right):
-            return lower_join(node, (_inputs(left, host), _inputs(right, host)), host, marked, given)
+@lower.register
+def _stage(node: Stage, host: Host, marked: bool = False) -> DataFrame:
+    match node.step:
+        case WindowAggregate() as step:
+            return lower_window(node, step, host, marked)
+        case OverAggregate() as step:
+            return lower_over(node, step, host, marked)
+        case WindowJoin() as step:
+            return lower_join(node, step, host, marked)
+        case Unique() | MergeOrdered() | LateScan() as step:
+            return lower_tuples(node, step, host, marked)
+    raise NotImplementedError(f"no stage for {type(node.step).__name__}")
 
 
 @lower.register
 def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
-    return _rows(node, host, marked)
-
-
-def _rows(node: Unnest, host: Host, marked: bool, where: exp.Expression | None = None) -> DataFrame:
-    """Answers that are lists as rows, and of these those for which a condition holds."""
-    match node.below:
-        case WindowAggregate(windowed=windowed) as stage:
-            own = [c for c in node.calls if c in windowed.calls]
-        case OverAggregate(framed=framed) as stage:
-            own = [c for c in node.calls if any(c == f.call for f in framed.calls)]
-    others = [c for c in node.calls if c not in own]  # of a stage before
-    frame = _stage(stage, host, marked, Given(nested(own), None if others else where))
-    for call in others:
-        frame = _exploded(frame, call)
-    return mark_rows.filtered(frame, F.expr(spark_text(where))) if others and where is not None else frame
+    return reduce(_exploded, node.calls, lower(node.below, host, marked))
 
 
 def _exploded(frame: DataFrame, call: AggregateCall) -> DataFrame:
@@ -191,27 +164,12 @@ def _union(node: Union, host: Host, marked: bool = False) -> DataFrame:
 
 
 @lower.register
-def _unique(node: Unique, host: Host, marked: bool = False) -> DataFrame:
-    return lower_unique(node, _inputs(node.below, host), host, marked)
-
-
-@lower.register
-def _merge_ordered(node: MergeOrdered, host: Host, marked: bool = False) -> DataFrame:
-    return lower_ordered(node, _inputs(node.below, host), host, marked)
-
-
-@lower.register
 def _table_join(node: TableJoin, host: Host, marked: bool = False) -> DataFrame:
     left = lower(node.left, host, marked)
     if node.ordered and ARRIVAL not in left.columns:  # Spark may mix tuples up to join them
         schema = StructType([*left.schema.fields, *(StructField(name, LongType()) for name in (TASK, PLACE))])
         left = left.mapInArrow(numbering_rows(), schema) if PLACE not in left.columns else left
     return lower_table_join(node, left, lower(node.right, host))
-
-
-def _inputs(node: Node, host: Host) -> list[Input]:
-    """The inputs that a stage reads as one."""
-    return [Input(part, host) for part in parts(node)]
 
 
 @lower.register

@@ -6,33 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import reduce
-from itertools import chain
-from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sqlglot import exp
 
-from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import TimeStamp
-from millstream.expressions.arrow.steps import Predicate
-from millstream.expressions.build.predicates import predicate
-from millstream.expressions.build.reading import columns_of
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
+from millstream.plan.physical.nodes import ArrowRead, Stage
 from millstream.plan.several import WindowJoin
 from millstream.plan.trace import STAGES, feeder, steps, trace
-from millstream.spark import mark_rows
 from millstream.spark.buckets import bucket_ids
-from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
+from millstream.spark.lower.arrow_reading import packets_of
 from millstream.spark.lower.control_stream import marks_of
-from millstream.spark.lower.direct import packets_of
 from millstream.spark.lower.inflow import Inflow, Origin
 from millstream.spark.lower.time_bounds import limits_of
 from millstream.spark.metrics import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
@@ -45,9 +37,9 @@ from millstream.spark.stage.ingress import Inlet, control_marks, ingress
 from millstream.spark.stage.map_arrow import map_in_arrow
 from millstream.spark.stage.marks import LEFT_OUT, MARK
 from millstream.spark.stage.packets import PACKET_SCHEMA
-from millstream.spark.stage.stage import Stage
+from millstream.spark.stage.stage import Stage as StatefulStage
 from millstream.spark.stage.time_limits import TimeLimits
-from millstream.spark.stage.unnest import Nested
+from millstream.spark.stage.unnest import nested, unnested_schema
 from millstream.spark.stage.wire import from_wire, wire_schema
 
 MICROSECOND = timedelta(microseconds=1)
@@ -59,48 +51,17 @@ MOST_REPORTED = 64
 """Each bucket whose work is reported costs a metric."""
 
 
-class Given(NamedTuple):
-    """What becomes of answers before they cross to Spark: those in `lists` become rows, and `where` chooses rows."""
-
-    lists: tuple[Nested, ...] = ()
-    where: exp.Expression | None = None
-
-
-AS_THEY_ARE = Given()
-
-
 @dataclass(frozen=True)
 class Work:
-    """What a stage does: its number in the query, its operator, its answers and what it promises of them.
+    """What a stage does: its operator, its answers, and what it promises of them.
 
     `names` are the answers that the state knows by other names: see `state_names`.
     """
 
-    number: int
     make: Callable[[Blobs], Operator]
     answers: pa.Schema
     promises: tuple[tuple[str, int], ...] = ()
-    given: Given = AS_THEY_ARE
     names: Mapping[str, str] = field(default_factory=dict)
-
-
-def state_names(*inputs: Sequence[str]) -> Mapping[str, str]:
-    """What the columns of tuples are called in the state, by their places: how a query names them, may change.
-
-    >>> state_names(["price", "ts"], ["name"])
-    {'price': '__c0', 'ts': '__c1', 'name': '__c2'}
-    """
-    return {name: f"__c{place}" for place, name in enumerate(chain(*inputs))}
-
-
-def turned(names: Mapping[str, str]) -> Mapping[str, str]:
-    """The names of columns by what the state calls them."""
-    return {state: name for name, state in names.items()}
-
-
-def column_of(name: str) -> exp.Expression:
-    """A column by its name, whatever is in it."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
 def origin_of(part: Node, time: str | None, host: Host) -> Origin:
@@ -129,25 +90,23 @@ def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None
     return Ordering(False)
 
 
-def staged(inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
+def staged(node: Stage, inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
     """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
     inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
-    packets = [_packets(inlet, f, work.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
+    packets = [_packets(inlet, f, node.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
     if any(not flow.origin.origins for flow in inflows):
         spoken = control_marks(bucket_ids(host), _streams(inflows))
         packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
-    feeds = tuple(Feed(f.port, f.origin.slack, f.origin.origins, f.inlet.order) for f in inflows)
+    feeds = tuple(Feed(f.exchange.port, f.origin.slack, f.origin.origins, f.inlet.order) for f in inflows)
     query = host.place.id if host.place else ""
-    given = work.answers.append(pa.field(MARK, pa.string()))
-    holds, left = _checked(work)
-    stage = Stage(
-        Outlet(query, work.number, given, work.make, feeds, work.promises, work.given.lists, holds, work.names)
-    )
+    lists = nested(node.lists)
+    answers = unnested_schema(work.answers, lists)
+    given = answers.append(pa.field(MARK, pa.string()))
+    outlet = Outlet(query, node.number, given, work.make, feeds, work.promises, lists, node.holds, work.names)
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
-    frame = bucketed.transformWithStateInPandas(stage, wire_schema(given), "append", "none")
-    frame = _observed(frame, inflows, work, bucket_ids(host))
-    rows = from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), work.answers)
-    return rows if left is None else mark_rows.filtered(rows, F.expr(spark_text(left)))
+    frame = bucketed.transformWithStateInPandas(StatefulStage(outlet), wire_schema(given), "append", "none")
+    frame = _observed(frame, inflows, node.number, bucket_ids(host))
+    return from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), answers)
 
 
 def _limits(part: Node, host: Host) -> TimeLimits | None:
@@ -160,22 +119,10 @@ def _limits(part: Node, host: Host) -> TimeLimits | None:
     return TimeLimits(of_stream=False)
 
 
-def _checked(work: Work) -> tuple[Predicate | None, exp.Expression | None]:
-    """The condition as the stage checks it, or else as it is left to Spark."""
-    where = work.given.where
-    if where is None:
-        return None, None
-    read = columns_of(where)
-    try:
-        return predicate(where, {f.name: to_sql(f.type) for f in work.answers if f.name in read}), None
-    except ValueError:
-        return None, where
-
-
 def _packets(inlet: Inlet, flow: Inflow, stage: int, host: Host) -> DataFrame:
-    if flow.direct is not None:
-        return packets_of(flow.direct, inlet, stage, host)
-    frame = flow.input.frame
+    if isinstance(read := flow.exchange.below, ArrowRead):
+        return packets_of(read, inlet, stage, host)
+    frame = flow.frame
     wanted = {**flow.computed, TIME: F.expr(flow.origin.time)}
     if LEFT_OUT in frame.columns:  # of these nothing but the time stamp is needed
         wanted = {name: F.when(F.col(LEFT_OUT).isNull(), column) for name, column in wanted.items()}
@@ -202,7 +149,7 @@ def _control(host: Host) -> DataFrame:
     return marks_of(host.spark, host.place.control, one_by_one=host.once)
 
 
-def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: Sequence[int]) -> DataFrame:
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, buckets: Sequence[int]) -> DataFrame:
     """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
 
     def said(fold: str, place: str, name: str) -> SparkColumn:
@@ -222,7 +169,7 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: 
         passed = f"{from_stage}" if from_stage else stream
         metrics.append(said("min", f"passed[{number}]", f"{PASSED}{number}.{passed}"))
         if not isinstance(source, Scan):
-            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{work.number}"))
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{stage}"))
             continue
         metrics.append(said("max", f"heard[{number}]", f"{HEARD}{number}.{stream}"))
         if not scans[0].again:  # late tuples of a stream that is read twice are counted once
@@ -230,4 +177,4 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], work: Work, buckets: 
             if scans[0].stream.time_stamp is TimeStamp.EXTERNAL:
                 metrics.append(said("sum", f"rejected[{number}]", f"{REJECTED}{number}.{stream}"))
                 metrics.append(said("max", f"newest[{number}]", f"{NEWEST}{number}.{stream}"))
-    return frame.observe(f"{STAGE}{work.number}", *metrics)
+    return frame.observe(f"{STAGE}{stage}", *metrics)

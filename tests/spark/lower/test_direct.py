@@ -21,7 +21,11 @@ from millstream.connectors.files.direct_read import read
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.mill.running import RunningQuery
-from millstream.spark.lower.direct import direct
+from millstream.plan.algebra import Node
+from millstream.plan.physical import physical
+from millstream.plan.physical.facts import Facts
+from millstream.plan.physical.nodes import ArrowRead, Exchange
+from millstream.plan.trace import steps
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
@@ -89,12 +93,13 @@ def watched() -> Iterator[list[str | None]]:
     """For each input of the stages that are made meanwhile: the stream that is read directly, or None."""
     seen: list[str | None] = []
 
-    def look(*args: object) -> object:
-        found = direct(*args)  # type: ignore[arg-type]
-        seen.append(None if found is None else found.stream.name)
+    def look(plan: Node, facts: Facts) -> Node:
+        found = physical(plan, facts)
+        reads = [step.below for step in steps(found) if isinstance(step, Exchange)]
+        seen.extend(read.scan.stream.name if isinstance(read, ArrowRead) else None for read in reads)
         return found
 
-    with patch("millstream.spark.lower.inflow.direct", look):
+    with patch("millstream.mill.engine.physical", look):
         yield seen
 
 

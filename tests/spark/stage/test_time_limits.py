@@ -22,9 +22,9 @@ from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.files.direct_read import Reading, direct_ingress
 from millstream.errors import RunError
 from millstream.operators.grouped import TIME
+from millstream.operators.tuples.row_steps import Compute
 from millstream.spark.host import Host
 from millstream.spark.lower.time_bounds import bound_of
-from millstream.spark.stage.direct_steps import Compute
 from millstream.spark.stage.ingress import Arrow, Inlet, ingress
 from millstream.spark.stage.packets import Progress, unseal
 from millstream.spark.stage.time_limits import TimeLimits

@@ -11,7 +11,9 @@ from millstream.language.parser import statements
 from millstream.language.trial.pretend import pretend
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
-from millstream.plan.trace import reduces
+from millstream.plan.physical import physical
+from millstream.plan.physical.facts import Facts
+from millstream.plan.physical.place_partials import reduces
 
 STREAM = "CREATE STREAM s (k INT, v INT, ts TIMESTAMP) ORDER BY ts SOURCE 'parquet:in';"
 SUMS = "SELECT k, window_end, sum(v) [RANGE 10 SECONDS, SLIDE 2 SECONDS] AS n FROM s GROUP BY k"
@@ -35,4 +37,4 @@ def test_only_panes_reduce(select: str, wanted: bool) -> None:
     for statement in statements(f"{STREAM} CREATE QUERY q AS {select};"):
         pretend(bind(statement, catalog), catalog)
     (query,) = catalog.all(Query)
-    assert reduces(apply_passes(build(query), catalog)) is wanted
+    assert reduces(physical(apply_passes(build(query), catalog), Facts())) is wanted

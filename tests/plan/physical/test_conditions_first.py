@@ -12,7 +12,8 @@ from millstream.catalog.schema import sql_type
 from millstream.expressions.arrow.steps import ColumnOf, Predicate, Whole
 from millstream.expressions.build.predicates import predicate
 from millstream.operators.tuples.lazy_rows import LazyRows
-from millstream.spark.stage.direct_steps import Compute, Keep, Lookup, Step, early
+from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step
+from millstream.plan.physical.conditions_first import conditions_first
 from millstream.windows.join_kind import JoinKind
 
 WORN = pa.schema([("w", pa.int64()), ("number", pa.int64())])
@@ -68,11 +69,11 @@ def test_the_same_tuples_pass(
     tables = [rows(WORN, worn), rows(PLAY, play)]
     steps = way(kind, "number > 0 AND x >= 1 AND (x > number OR time = 2)")
     wanted = passed(steps, rows(schema, tuples), tables)
-    assert passed(early(steps, [WORN, PLAY]), rows(schema, tuples), tables) == wanted
+    assert passed(conditions_first(steps, [WORN, PLAY]), rows(schema, tuples), tables) == wanted
 
 
 def test_conditions_move_as_far_as_they_can() -> None:
-    steps = early(way(JoinKind.LEFT, "number > 0 AND x >= 1 AND x > number"), [WORN, PLAY])
+    steps = conditions_first(way(JoinKind.LEFT, "number > 0 AND x >= 1 AND x > number"), [WORN, PLAY])
     assert [type(step).__name__ for step in steps] == ["Keep", "Lookup", "Compute", "Keep", "Lookup", "Compute"]
     lookup = steps[1]
     assert isinstance(lookup, Lookup)
@@ -81,4 +82,4 @@ def test_conditions_move_as_far_as_they_can() -> None:
 
 def test_a_condition_on_what_an_outer_join_found_stays_behind_it() -> None:
     behind = (*way(JoinKind.LEFT, "x >= 1")[:3], Keep((condition("half IS NULL"),)))
-    assert early(behind, [WORN, PLAY]) == behind
+    assert conditions_first(behind, [WORN, PLAY]) == behind

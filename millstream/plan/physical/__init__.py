@@ -1,0 +1,26 @@
+"""The physical plan: passes in the order in which they run, each a function from plan to plan in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millstream.plan.algebra import Node
+from millstream.plan.physical.choose_reader import choose_reader
+from millstream.plan.physical.facts import Facts
+from millstream.plan.physical.form_stages import form_stages
+from millstream.plan.physical.place_conditions import place_conditions
+from millstream.plan.physical.place_partials import place_partials
+
+PASSES: tuple[Callable[[Node, Facts], Node], ...] = (
+    form_stages,
+    place_conditions,
+    place_partials,
+    choose_reader,
+)
+
+
+def physical(plan: Node, facts: Facts) -> Node:
+    """A logical plan as it will be lowered."""
+    for step in PASSES:
+        plan = step(plan, facts)
+    return plan

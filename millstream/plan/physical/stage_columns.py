@@ -1,0 +1,110 @@
+"""The columns that a stage wants of its tuples: keys, what its calls read, and what it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from sqlglot import exp
+
+from millstream.aggregates.choice import Choice
+from millstream.catalog.definitions import AggregateCall, Framed, Item, Windowed
+from millstream.operators.grouped import ARRIVAL
+from millstream.operators.join.joining import key_name
+from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
+from millstream.plan.physical.nodes import Columns
+from millstream.plan.several import MergeOrdered, Unique, WindowJoin
+
+COUNT = "count_star"
+
+
+def stage_columns(step: Node, port: int = 0, ordered: bool = False) -> Columns:
+    """What is computed of the tuples that come to a step with state, on one side of it.
+
+    Where they are not `ordered`, some calls choose among tuples of one time by a number that follows from the values.
+    """
+    match step:
+        case WindowAggregate(windowed=work):
+            columns = _computed(work.keys)
+            argument_columns(counted_apart(work)[1], columns)
+            return columns if ordered or not _chooses(work) else {**columns, ARRIVAL: _by_lot(columns.values())}
+        case OverAggregate(framed=framed):
+            return _framed(framed)
+        case WindowJoin():
+            return _side(step, port)
+        case Unique(names=names) | MergeOrdered(names=names):
+            return {state: column_of(name) for name, state in state_names(names).items()}
+        case LateScan(stream=stream):
+            return {name: column_of(name) for name in stream.schema.names}
+    raise NotImplementedError(f"no columns are known for {type(step).__name__}")
+
+
+def state_names(*inputs: Sequence[str]) -> Mapping[str, str]:
+    """What the columns of tuples are called in the state, by their places: how a query names them, may change.
+
+    >>> state_names(["price", "ts"], ["name"])
+    {'price': '__c0', 'ts': '__c1', 'name': '__c2'}
+    """
+    return {name: f"__c{place}" for place, name in enumerate(chain(*inputs))}
+
+
+def column_of(name: str) -> exp.Expression:
+    """A column by its name, whatever is in it."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def counted_apart(windowed: Windowed) -> tuple[tuple[str, ...], Sequence[AggregateCall]]:
+    """The names of plain counts of rows, and the other calls: how many rows a group has is always known."""
+    plain = [c.name for c in windowed.calls if c.aggregate.name == COUNT and c.condition is None]
+    return tuple(plain), [c for c in windowed.calls if c.name not in plain]
+
+
+def argument_columns(
+    calls: Iterable[AggregateCall], columns: dict[str, exp.Expression]
+) -> list[tuple[tuple[str, ...], str | None]]:
+    """For each call the columns of its arguments and of its condition; what two of them read is computed once."""
+    by_text: dict[str, str] = {}
+
+    def column(expression: exp.Expression) -> str:
+        text = str(expression.sql(dialect="spark"))
+        if text not in by_text:
+            by_text[text] = f"__a{len(by_text)}"
+            columns[by_text[text]] = expression
+        return by_text[text]
+
+    return [
+        (tuple(column(a) for a in call.arguments), None if call.condition is None else column(call.condition))
+        for call in calls
+    ]
+
+
+def _computed(items: Iterable[Item]) -> dict[str, exp.Expression]:
+    return {item.name: item.expression for item in items}
+
+
+def _framed(framed: Framed) -> Columns:
+    columns = {state: column_of(name) for name, state in state_names(framed.carried).items()}
+    columns.update(_computed(framed.keys))
+    argument_columns([each.call for each in framed.calls], columns)
+    return columns
+
+
+def _side(step: WindowJoin, port: int) -> Columns:
+    names = state_names(*step.columns)
+    columns = {names[name]: column_of(name) for name in step.columns[port]}
+    for number, equality in enumerate(step.equalities):
+        term = equality.left if port == 0 else equality.right
+        columns[key_name(number)] = exp.Cast(this=term.copy(), to=equality.type.copy())
+    return columns
+
+
+def _chooses(work: Windowed) -> bool:
+    """Whether a call chooses one of several tuples of one time; windows of tuples in order know which comes first."""
+    return not work.window.depends_on_arrival and any(
+        isinstance(call.aggregate, Choice) and call.aggregate.by_order for call in work.calls
+    )
+
+
+def _by_lot(columns: Iterable[exp.Expression]) -> exp.Expression:
+    """In place of an arrival that nobody knows a number that follows from the values: all calls choose one tuple."""
+    return exp.Anonymous(this="xxhash64", expressions=[column.copy() for column in columns])
