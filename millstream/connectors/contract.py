@@ -36,12 +36,14 @@ class Connector:
     """One kind of address, `kind:place`, as the binder, the shell and the mill ask about it.
 
     `source.py` beside the spec has a function for each role in which it is read, `stream` and `table`, and `rejected`
-    where a stream is read otherwise for its rejected rows; `sink.py` has `sink`.
+    where a stream is read otherwise for its rejected rows; `sink.py` has `sink`; `listener.py` has `listen` if rows
+    are `pushed` to us.
 
     `example` is a place as it could be written, empty if the kind takes none. `path`: the place is a path, relative to
-    the script. `files`: Spark reads files there, and each row is known by its file. `clocked`: its time stamps are
-    those of the clock, so that none runs ahead of it. `only_spark` says why no stage reads it by itself, and is empty
-    if one can.
+    the script. `files`: Spark reads files there, and each row is known by its file. `only_spark` says why no stage
+    reads them with Arrow, and is empty if one can. A sink whose path ends in one of `file_endings` is a single file.
+    `clocked`: time stamps come from the clock, so that none runs ahead of it. `kept`: rows stay in this process, for
+    the program to read.
 
     The functions say what is wrong with a place; with a column, given the options; and with a column where bad files
     are to be rejected.
@@ -54,8 +56,11 @@ class Connector:
     sink_options: Mapping[str, Option] = field(default_factory=dict)
     path: bool = False
     files: bool = False
+    file_endings: frozenset[str] = frozenset()
     clocked: bool = False
     only_spark: str = "only Spark reads such sources"
+    pushed: bool = False
+    kept: bool = False
     place_problem: Callable[[str], Problem | None] = _nothing
     column_problem: Callable[[Column, Options], Problem | None] = _nothing
     reject_problem: Callable[[Column], Problem | None] = _nothing

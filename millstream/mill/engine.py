@@ -21,6 +21,7 @@ from millstream.catalog.definitions import Query, Select, Sink
 from millstream.catalog.settings import Settings
 from millstream.connectors.facts import facts_of
 from millstream.connectors.place import QueryPlace
+from millstream.connectors.registry import connector
 from millstream.connectors.text import readable
 from millstream.errors import RunError, suggest
 from millstream.mill.home import Home
@@ -247,7 +248,7 @@ class Engine:
         carried_out = physical(plan, self._facts)
         frame = lower(carried_out, host)
         schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
-        results = Results(schema, self.settings.results_kept) if sinks[0].address.kind == "memory" else None
+        results = Results(schema, self.settings.results_kept) if connector(sinks[0].address).kept else None
 
         def deliver(table: pa.Table) -> None:
             if results is not None:
@@ -271,10 +272,10 @@ class Engine:
         return RunningQuery(query, handle, counts, results, place)
 
     def _check_single_writer(self, sink: Sink, query: Query) -> None:
-        suffix = Path(sink.address.rest).suffix
+        path = Path(sink.address.rest)
         others = [q for q in self.catalog.users(sink) if q != query.name]
-        if sink.address.kind in {"csv", "json"} and suffix and others:
+        if path.suffix in connector(sink.address).file_endings and others:
             raise RunError(
                 f"sink {sink.name} is the single file {sink.address.rest}, and query {others[0]} already writes it\n"
-                f"help: use a folder, as '{sink.address.kind}:{Path(sink.address.rest).with_suffix('')}'"
+                f"help: use a folder, as '{sink.address.kind}:{path.with_suffix('')}'"
             )

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from millstream.catalog.definitions import Stream
-from millstream.connectors.registry import options_of
-from millstream.connectors.tcp.limits import limits_of
-from millstream.connectors.tcp.listener import TcpListener
+from millstream.connectors.listeners import Listener, listener_of
 from millstream.errors import RunError
 from millstream.mill.home import Home
 
@@ -20,17 +18,16 @@ class Listeners:
     """One listener for each stream that producers push to. A run over what is there does not listen: it reads logs."""
 
     def __init__(self, home: Home, listens: bool) -> None:
-        self.by_stream: dict[str, TcpListener] = {}
+        self.by_stream: dict[str, Listener] = {}
         self._home = home
         self._listens = listens
 
     def open(self, stream: Stream, lost: Lost) -> str:
         """Open the port of a stream if it has one, and say so."""
-        if stream.source is None or stream.source.kind != "tcp" or not self._listens:
+        log = self._home.log_of(stream.name)
+        listener = listener_of(stream, log, partial(lost, stream.name)) if self._listens else None
+        if listener is None:
             return ""
-        options = options_of(stream)
-        place = str(options["host"]), int(stream.source.rest), self._home.log_of(stream.name)
-        listener = TcpListener(*place, limits=limits_of(options), on_failure=partial(lost, stream.name))
         listener.start()
         self.by_stream[stream.name.lower()] = listener
         kept = "; its rows are kept only while this runs, unless a checkpoint folder is given"

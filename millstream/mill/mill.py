@@ -17,9 +17,9 @@ from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table
 from millstream.catalog.settings import Settings
+from millstream.connectors.listeners import Listener
 from millstream.connectors.paths import absolute
 from millstream.connectors.registry import connector
-from millstream.connectors.tcp.listener import TcpListener
 from millstream.errors import MillstreamError
 from millstream.language.binder import bind
 from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store
@@ -140,7 +140,7 @@ class Mill:
         return tuple(self.engine.queries.values())
 
     @property
-    def listeners(self) -> Mapping[str, TcpListener]:
+    def listeners(self) -> Mapping[str, Listener]:
         """The streams that listen for producers."""
         return self.engine.listeners.by_stream
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -35,6 +36,23 @@ def test_each_role_has_its_function(spec: Connector) -> None:
             assert callable(getattr(import_module(f"millstream.connectors.{spec.kind}.{part}"), name))
         elif file.exists():
             assert not hasattr(import_module(f"millstream.connectors.{spec.kind}.{part}"), name)
+
+
+@every_kind
+def test_what_is_pushed_has_a_listener_and_nothing_else_has(spec: Connector) -> None:
+    assert (FOLDER / spec.kind / "listener.py").exists() == spec.pushed
+    if spec.pushed:
+        assert callable(import_module(f"millstream.connectors.{spec.kind}.listener").listen)
+
+
+def test_nobody_asks_which_kind_an_address_is() -> None:
+    asks = re.compile(r"(?:source|address)\.kind\s*(?:==|!=|in\b|not in\b)")
+    found = [
+        str(file)
+        for file in FOLDER.parent.rglob("*.py")
+        if file.name != "registry.py" and asks.search(file.read_text())
+    ]
+    assert not found
 
 
 @every_kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.catalog.definitions import Sink
 from millstream.connectors.batch_sink import BatchSink
+from millstream.connectors.csv.spec import SPEC
 from millstream.connectors.files.file_sink import file_sink
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.rows_sink import Deliver
@@ -12,4 +13,4 @@ from millstream.spark.host import Host
 
 def sink(host: Host, sink: Sink, options: dict[str, object], place: QueryPlace, deliver: Deliver) -> BatchSink:
     """Keeps each row exactly once."""
-    return file_sink(host, sink, options, place)
+    return file_sink(host, sink, options, place, SPEC.file_endings)

@@ -34,5 +34,6 @@ SPEC = Connector(
     path=True,
     files=True,
     only_spark="its files are CSV",
+    file_endings=frozenset({".csv", ".tsv", ".txt"}),
     column_problem=nested_problem,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from millstream.catalog.definitions import Sink
 from millstream.connectors.batch_sink import BatchSink
 from millstream.connectors.files.folder import FolderSink
@@ -10,9 +12,11 @@ from millstream.connectors.place import QueryPlace
 from millstream.spark.host import Host
 
 
-def file_sink(host: Host, sink: Sink, options: dict[str, object], place: QueryPlace) -> BatchSink:
-    """The folder or the file that an address means."""
+def file_sink(
+    host: Host, sink: Sink, options: dict[str, object], place: QueryPlace, endings: Collection[str] = ()
+) -> BatchSink:
+    """The folder that an address means, or the single file if it has one of these endings."""
     path, kind = host.path(sink.address.rest), sink.address.kind
-    if is_single_file(path, kind):
+    if is_single_file(path, endings):
         return SingleFileSink(host.spark, path, kind, options, place)
     return FolderSink(host.spark, path, kind, options, place, host.written)

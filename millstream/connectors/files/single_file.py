@@ -8,6 +8,7 @@ import io
 import shutil
 import threading
 import uuid
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +22,13 @@ from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import as_text, writer_options
 from millstream.errors import RunError
 
-SUFFIXES = {"csv": {".csv", ".tsv", ".txt"}, "json": {".json", ".jsonl", ".ndjson"}}
 STAGING = ".staging-"
 """Before the id of a query: what it writes beside the file, to be appended."""
 
 
-def is_single_file(path: str, kind: str) -> bool:
-    """Whether a sink's address means one file: by its ending, unless a folder of that name is already there."""
-    return is_local(path) and Path(path).suffix in SUFFIXES.get(kind, set()) and not Path(path).is_dir()
+def is_single_file(path: str, endings: Collection[str]) -> bool:
+    """Whether a path means one file: by its ending, unless a folder of that name is already there."""
+    return is_local(path) and Path(path).suffix in endings and not Path(path).is_dir()
 
 
 class SingleFileSink:

@@ -14,4 +14,5 @@ SPEC = Connector(
     path=True,
     files=True,
     only_spark="its files are JSON",
+    file_endings=frozenset({".json", ".jsonl", ".ndjson"}),
 )

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from millstream.connectors.contract import Connector, Role
 
-SPEC = Connector("memory", frozenset({Role.SINK}))
+SPEC = Connector("memory", frozenset({Role.SINK}), kept=True)

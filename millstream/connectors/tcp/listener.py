@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from millstream.catalog.definitions import Stream
 from millstream.connectors.tcp.landing_log import SEGMENT_BYTES, LogWriter
-from millstream.connectors.tcp.limits import Limits, refuse_for_room, refuse_open_lines, refuse_silent
+from millstream.connectors.tcp.limits import Limits, limits_of, refuse_for_room, refuse_open_lines, refuse_silent
 from millstream.errors import RunError, SettingError
 
 LOOPBACK = "127.0.0.1"
@@ -20,6 +21,15 @@ LINGER_SECONDS = 5.0
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _EMPTY_LINE = b"\n\n"
+
+
+def listen(
+    stream: Stream, options: dict[str, object], log: Path, on_failure: Callable[[RunError], None]
+) -> TcpListener:
+    """The listener of a stream; it has to be started."""
+    assert stream.source is not None  # noqa: S101  (a stream without source has no listener)
+    place = str(options["host"]), int(stream.source.rest), log
+    return TcpListener(*place, limits=limits_of(options), on_failure=on_failure)
 
 
 class TcpListener:

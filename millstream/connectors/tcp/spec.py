@@ -25,6 +25,7 @@ SPEC = Connector(
     "tcp",
     frozenset({Role.STREAM}),
     "4446",
+    pushed=True,
     source_options={
         "format": Option(one_of("json", "csv"), "json", "how a line is written", shapes_rows=True),
         "host": Option(str, "127.0.0.1", "the address to listen on; other machines reach only what is opened here"),

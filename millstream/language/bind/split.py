@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.catalog.definitions import Output, Select, Sink, TableJoined, WindowJoined
+from millstream.connectors.registry import connector
 from millstream.errors import Refused
 from millstream.language.parse.statements import Name
 
@@ -19,7 +20,7 @@ def bind_split(outputs: Sequence[tuple[Name, Sink, Select]], text: str) -> tuple
             hint = "write one SELECT with both conditions, or a UNION ALL in FROM"
             raise Refused(f"{sink.name} is fed twice in one statement", text, name.span, clause=CLAUSE, hint=hint)
         seen[sink.name.lower()] = name
-        if sink.address.kind == "memory":
+        if connector(sink.address).kept:
             hint = "use a file, stdout, or CREATE QUERY name AS SELECT ... for rows to be read from the program"
             message = f"{sink.name} keeps its rows in memory, where only a query of its own can keep them"
             raise Refused(message, text, name.span, clause=CLAUSE, hint=hint)

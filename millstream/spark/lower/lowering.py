@@ -76,7 +76,7 @@ def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     frame = open_table(host, node.table)
     filed = node.ordered and connector(node.table.source).files
-    known = node.table.source.kind == "parquet" and FILE in frame.columns
+    known = not connector(node.table.source).only_spark and FILE in frame.columns
     if known == filed:
         return frame
     return frame.withColumn(FILE, F.expr(FILE_SQL)) if filed else frame.drop(FILE)

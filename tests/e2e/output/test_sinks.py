@@ -76,9 +76,9 @@ def test_a_result_without_rows_still_has_its_header(run: Callable[[str], Mill], 
 
 @pytest.mark.usefixtures("rows")
 def test_two_queries_share_a_folder(run: Callable[[str], Mill], tmp_path: Path) -> None:
-    run(f"""{STREAM} CREATE SINK o TO 'csv:out/o';
+    run(f"""{STREAM} CREATE SINK o TO 'csv:out/o.v2';
         INSERT INTO o SELECT id FROM s; INSERT INTO o SELECT id + 100 AS id FROM s;""")
-    lines = [line for f in (tmp_path / "out" / "o").iterdir() for line in f.read_text().splitlines()[1:]]
+    lines = [line for f in (tmp_path / "out" / "o.v2").iterdir() for line in f.read_text().splitlines()[1:]]
     assert sorted(map(int, lines)) == [1, 2, 3, 4, 101, 102, 103, 104]
 
 
