@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from millstream.expressions.arrow.steps import choose
 from millstream.expressions.arrow.values import Values
-from millstream.expressions.functions.comparisons import arrow_greater, arrow_less, eq, lt
+from millstream.expressions.functions.comparisons import arrow_greater, arrow_less, lt
 from millstream.expressions.functions.function import (
     ANY,
     SAME,
@@ -63,16 +63,6 @@ def kernel_coalesce(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
     return (b if a_null else a), a_null and b_null
 
 
-def nullif(a: Maybe, b: Maybe) -> Maybe:
-    """`a`, but NULL where it equals `b`."""
-    return None if eq(a, b) else a
-
-
-def kernel_nullif(a: Number, a_null: bool, b: Number, b_null: bool) -> Result:
-    """`a`, but NULL where it equals `b`."""
-    return a, a_null or (not b_null and (a == b or (a != a and b != b)))
-
-
 def _greater(found: Values, value: Values) -> Values:
     """The greater one; NULL counts only if both are."""
     return choose(pc.or_(pc.is_null(found), pc.fill_null(arrow_greater(value, found), False)), value, found)
@@ -101,5 +91,4 @@ FUNCTIONS = (
     Function(
         "coalesce", (ANY, ANY), SAME, coalesce, kernel_coalesce, many=True, strict=False, arrow=plain(pc.coalesce)
     ),
-    Function("nullif", (ANY, ANY), SAME, nullif, kernel_nullif, strict=False),
 )
