@@ -27,7 +27,7 @@ def decimal(a: Maybe, precision: int, scale: int) -> Maybe:
     if a is None:
         return None
     try:
-        fitted = Decimal(a).quantize(Decimal(1).scaleb(-scale), context=EXACT)
+        fitted = EXACT.plus(Decimal(a).quantize(Decimal(1).scaleb(-scale), context=EXACT))  # without the sign of zero
     except InvalidOperation:
         return None
     # Not abs(), which rounds to 28 digits.
@@ -61,7 +61,7 @@ def mod_decimal(a: Maybe, b: Maybe, precision: int, scale: int) -> Maybe:
 
 def neg_decimal(a: Maybe) -> Maybe:
     """`-a`."""
-    return None if a is None else a.copy_negate()
+    return None if a is None else EXACT.minus(a)  # zero has no sign
 
 
 def abs_decimal(a: Maybe) -> Maybe:

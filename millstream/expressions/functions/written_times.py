@@ -14,11 +14,9 @@ from millstream.expressions.functions.written_numbers import BLANKS
 from millstream.expressions.tree import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
 _DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
-_TIME = re.compile(
-    r"(?:([+-]?)([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T](?=[0-9]))?)?)?|T?(?=[0-9]{1,2}:))"
-    r"(?:([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?([^0-9.].*)?)?)?)?",
-    re.DOTALL,
-)
+_CLOCK = r"([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?([^0-9.].*)?)?)?"
+_DAY_AND_CLOCK = re.compile(rf"([+-]?[0-9]{{4,6}})(?:-([0-9]{{1,2}})(?:-([0-9]{{1,2}})(?:[ T]{_CLOCK})?)?)?", re.DOTALL)
+_CLOCK_ALONE = re.compile(rf"(?=[0-9]{{1,2}}:|T)T?{_CLOCK}", re.DOTALL)
 _OFFSET = re.compile(r"([+-])(?:(\d)|(\d\d)(?:(\d\d)(\d\d)?|:(\d\d)(?::(\d\d))?)?)", re.ASCII)
 _SHORT_HOURS, _SHORT_MINUTES = re.compile(r"([+-])(\d):"), re.compile(r"([+-]\d\d:)(\d)$")
 _PREFIX = re.compile(r"(UTC|GMT|UT)(?=[+-])")
@@ -101,13 +99,14 @@ def of_today(text: str) -> bool:
 
 def _read(text: str) -> tuple[int | None, int, str | None] | None:
     """The day, the microseconds of the day and the zone; None if it is no time."""
-    match = _TIME.fullmatch(text.strip(BLANKS))
+    plain = text.strip(BLANKS)
+    match = _DAY_AND_CLOCK.fullmatch(plain) or _CLOCK_ALONE.fullmatch(plain)
     if match is None:
         return None
-    sign, year, month, day, *clock, fraction, zone = match.groups()
-    days = None if year is None else day_number(int((sign or "") + year), int(month or 1), int(day or 1))
-    hours, minutes, seconds = (int(part or 0) for part in clock)
-    if (year is not None and days is None) or hours > 23 or minutes > 59 or seconds > 59:
+    *day, hour, minute, second, fraction, zone = match.groups()
+    days = day_number(*(int(part or 1) for part in day)) if day else None
+    hours, minutes, seconds = (int(part or 0) for part in (hour, minute, second))
+    if (day and days is None) or hours > 23 or minutes > 59 or seconds > 59:
         return None
     micros = int(((fraction or "") + "000000")[:6])
     return days, ((hours * 60 + minutes) * 60 + seconds) * SECOND + micros, zone

@@ -245,9 +245,9 @@ def _interval(node: exp.Interval) -> SqlType:
 
 
 def _digits(node: exp.Expr, type_: SqlType) -> tuple[int, int] | None:
-    """A whole number that is written out needs only the digits it has."""
+    """A whole number that is written out needs only the digits it has, but for a TINYINT."""
     literal = node.this if isinstance(node, exp.Neg) else node
-    if isinstance(literal, exp.Cast) and SUFFIX in literal.meta:
+    if isinstance(literal, exp.Cast) and SUFFIX in literal.meta and not type_.is_type("tinyint"):
         literal = literal.this
     if c.is_integral(type_) and isinstance(literal, exp.Literal):
         return len(literal.name.lstrip("0")) or 1, 0

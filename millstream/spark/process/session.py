@@ -85,6 +85,11 @@ LOCAL_SETTINGS = (
 )  # fmt: skip
 
 FIXED = (
+    Setting("spark.sql.session.timeZone", "UTC", "Spark and the stages would take a time without a zone for others"),
+    Setting("spark.sql.ansi.enabled", "false", "a row that fails would end its query"),
+    Setting("spark.sql.timestampType", "TIMESTAMP_LTZ", "TIMESTAMP would be a type without a zone"),
+    Setting("spark.sql.decimalOperations.allowPrecisionLoss", "true", "decimals would have other digits"),
+    Setting("spark.sql.icu.caseMappings.enabled", "true", "letters would have other capitals"),
     Setting("spark.sql.variable.substitute", "false", "texts in queries would print what the environment holds"),
     Setting("spark.sql.parser.escapedStringLiterals", "false", "texts in queries would have other characters"),
     Setting("spark.sql.parser.quotedRegexColumnNames", "false", "the name of a column would stand for others too"),
@@ -110,7 +115,7 @@ def open_session(
 
 
 def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSession:
-    settings = {s.key: s.value for s in (*SETTINGS, *(LOCAL_SETTINGS if master.startswith("local") else ()))}
+    settings = {s.key: s.value for s in (*SETTINGS, *FIXED, *(LOCAL_SETTINGS if master.startswith("local") else ()))}
     if master.startswith("local"):
         settings[JAVA_OPTIONS] += f' "-Djava.io.tmpdir={scratch()}"'
         settings |= use_local_files()
@@ -146,7 +151,7 @@ def _refuse_others(conf: Mapping[str, str]) -> None:
     """Refuse settings that would change what the text of a query means."""
     given = {key.strip().lower(): str(value).strip().lower() for key, value in conf.items()}
     for fixed in FIXED:
-        if given.get(fixed.key.lower(), fixed.value) != fixed.value:
+        if given.get(fixed.key.lower(), fixed.value.lower()) != fixed.value.lower():
             raise SettingError(f"{fixed.key} is always {fixed.value} here: otherwise {fixed.why}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from millstream.errors import SettingError
 from millstream.mill import Mill
@@ -59,11 +60,17 @@ def test_names_are_what_they_were(mill: Mill, tmp_path: Path) -> None:
         assert answer.table.to_pylist() == [{n: 3 + i for i, n in enumerate(names)}]
 
 
-def test_nobody_switches_on_what_changes_texts() -> None:
+def test_nobody_changes_what_texts_mean() -> None:
     assert {s.key: s.value for s in SETTINGS}["spark.sql.variable.substitute"] == "false"
     for fixed in FIXED:
-        with pytest.raises(SettingError, match=f"{fixed.key} is always false here: otherwise "):
-            open_session(conf={f" {fixed.key.upper()}": "True"})
+        other = {"true": "False", "false": "True", "UTC": "Europe/Berlin"}.get(fixed.value, "TIMESTAMP_NTZ")
+        with pytest.raises(SettingError, match=f"{fixed.key} is always {fixed.value} here: otherwise "):
+            open_session(conf={f" {fixed.key.upper()}": other})
+
+
+@pytest.mark.spark
+def test_the_session_has_what_texts_rely_on(spark: SparkSession) -> None:
+    assert {fixed.key: spark.conf.get(fixed.key).lower() for fixed in FIXED} == {f.key: f.value.lower() for f in FIXED}
 
 
 @pytest.mark.spark
