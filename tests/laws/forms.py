@@ -12,20 +12,21 @@ from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.schema import type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch
+from millstream.expressions.arrow.types import column_of
 from millstream.expressions.build import calls
+from millstream.expressions.build.builder import Builder
+from millstream.expressions.build.nodes import BUILDS
 from millstream.expressions.build.predicates import value
-from millstream.expressions.functions.registry import BY_SQL_NAME
+from millstream.expressions.build.types import tree_type
 from millstream.expressions.functions.written_numbers import float32_text, float_text
-from millstream.expressions.tree import Call
+from millstream.expressions.tree import Call, Column
 from millstream.language.binder import bind
 from millstream.language.parse.dialect import Esl
 from millstream.language.parser import statements
-from millstream.language.types import functions
 from millstream.language.types.checks import check
 from millstream.language.types.infer import infer
 from millstream.spark.expressions import spark_text
-from millstream.udas.arrow import to_column, to_values
-from millstream.udas.bind import functions as body_functions
+from millstream.udas.arrow import to_values
 from millstream.udas.body import walk
 from millstream.udas.columns import numbers, to_arrow
 from millstream.udas.generated.compiled import compile_aggregate
@@ -76,6 +77,12 @@ def arrow_form(given):
     return lambda: compute(table())
 
 
+def arrow_calls(given):
+    """The functions that are called for an expression on Arrow tables."""
+    tree = Builder(BUILDS, lambda node: Column(node.name, tree_type(node.type))).value(given.tree)
+    return {node.function for node in walk(tree) if isinstance(node, Call)}
+
+
 def body_of(given):
     """The body of an aggregate that returns an expression of its parameters, None if there is none."""
     parameters = ", ".join(f"{n} {type_name(TYPES[n])}" for n in given.reads) or "a_int INT"
@@ -90,8 +97,7 @@ def body_of(given):
 
 def known_names():
     """The functions that are computed by others than Spark, by the names that SQL has for them."""
-    in_steps = {c for c in calls.call.__code__.co_consts if isinstance(c, str)}
-    return sorted({*BY_SQL_NAME, *body_functions.NAMES, *(in_steps & set(functions.names()))})
+    return calls.NAMES
 
 
 def arguments():
@@ -105,7 +111,7 @@ def python_form(given, body):
     def compute():
         state = compile_aggregate(body).new()
         columns = [to_values(table()[n].combine_chunks()) for n in given.reads or arguments()]
-        return to_column([state.add(*row)[0][0] for row in zip(*columns, strict=True)], given.kind)
+        return column_of([state.add(*row)[0][0] for row in zip(*columns, strict=True)], given.kind)
 
     return compute
 
@@ -127,7 +133,7 @@ def kernel_form(given, body):
 
 @dataclass(frozen=True)
 class Computed:
-    """An expression that others than Spark compute too: its forms by their names, and the functions in a body of it."""
+    """An expression that others than Spark compute too: its forms by their names, and the functions that they call."""
 
     given: Expression
     forms: dict
@@ -141,12 +147,12 @@ def computed(text):
         return None
     found = {"Arrow": arrow_form(given)}
     body = body_of(given) if not pa.types.is_list(given.kind) else None
-    calls = frozenset()
+    called = set() if found["Arrow"] is None else arrow_calls(given)
     if body is not None:
         found |= {"Python": python_form(given, body), "kernel": kernel_form(given, body)}
-        calls = frozenset(node.function for node in walk(body.initialize) if isinstance(node, Call))
+        called |= {node.function for node in walk(body.initialize) if isinstance(node, Call)}
     found = {name: form for name, form in found.items() if form is not None}
-    return Computed(given, found, calls) if found else None
+    return Computed(given, found, frozenset(called)) if found else None
 
 
 def settle(spark):
