@@ -25,8 +25,8 @@ from millstream.language.types.functions import makes_rows
 from millstream.operators.evaluation import evaluation
 from millstream.plan.fingerprint import facts, sources
 from millstream.plan.fingerprint.fact import Fact
-from millstream.plan.fingerprint.lineage import Lineage, Traced
-from millstream.plan.fingerprint.windows import framed, grouped
+from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage
+from millstream.plan.fingerprint.windows import frame_lineage, group_lineage
 from millstream.structure import Structure
 from millstream.windows.panes import Paned
 from millstream.windows.words import duration
@@ -111,7 +111,7 @@ class Scan(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
-        return sources.stream(self.stream)
+        return sources.stream_lineage(self.stream)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class RejectedScan(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
-        return sources.rejected(self.stream)
+        return sources.rejected_lineage(self.stream)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class LateScan(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Its state is the low-watermark: columns do not matter to it."""
-        return sources.late(self.stream)
+        return sources.late_lineage(self.stream)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class TableScan(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """The table by its name: what is in it, is there when a batch begins, and is no part of any state."""
-        return sources.table(self.table)
+        return sources.table_lineage(self.table)
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Filter(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
-        return inputs[0].told(facts.conditions(inputs[0], self.predicate))
+        return inputs[0].with_facts(facts.conditions(inputs[0], self.predicate))
 
 
 @dataclass(frozen=True)
@@ -239,11 +239,11 @@ class Project(Node):
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
         (below,) = inputs
-        made = [Traced.of(below.structure(item.expression), item.type) for item in self.items]
+        made = [ColumnLineage.of(below.structure(item.expression), item.type) for item in self.items]
         named = dict(zip((item.name for item in self.items), made, strict=True))
-        several = [item for item in self.items if makes_rows(item.expression)]
+        several = (item for item in self.items if makes_rows(item.expression))
         rows = (Fact("rows", named[i.name].structure, None, f"rows of {written(i.expression)}") for i in several)
-        return below.told(rows).giving(named)
+        return below.with_facts(rows).with_columns(named)
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class WindowAggregate(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Its state is that of its calls, for each group and window."""
-        return grouped(inputs[0], self.windowed)
+        return group_lineage(inputs[0], self.windowed)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class OverAggregate(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Its state is the tuples that its frames reach."""
-        return framed(inputs[0], self.framed, self.ordered)
+        return frame_lineage(inputs[0], self.framed, self.ordered)
 
 
 @dataclass(frozen=True)
@@ -341,11 +341,11 @@ class Unnest(Node):
         """The columns of a list's rows, by their places."""
         (below,) = inputs
         made = {
-            column.name: Traced.of((below.column(call.name).structure, place), column.type)
+            column.name: ColumnLineage.of((below.column(call.name).structure, place), column.type)
             for call in self.calls
             for place, column in enumerate(call.columns)
         }
-        return below.giving({**below.columns, **made})
+        return below.with_columns({**below.columns, **made})
 
 
 @dataclass(frozen=True)
@@ -369,9 +369,8 @@ class AssignWindows(Node):
         """Where its columns come from and what its rows depend on."""
         (below,) = inputs
         about: Structure = (self.window.structure, below.column(self.time).structure)
-        given = {bound.name: Traced.of(("bound", bound.name, about), bound.type) for bound in BOUNDS}
-        windows = Fact("windows", about, None, f"windows {self.window.text} along {self.time}")
-        return below.told([windows]).giving({**below.columns, **given})
+        given = {bound.name: ColumnLineage.of(("bound", bound.name, about), bound.type) for bound in BOUNDS}
+        return below.with_facts([Fact("windows", about, None, self.label())]).with_columns({**below.columns, **given})
 
 
 def answer(call: AggregateCall) -> Column:

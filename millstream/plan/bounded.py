@@ -27,7 +27,7 @@ class Sort(Node):
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
         terms = tuple(inputs[0].structure(term) for term in self.terms)
-        return inputs[0].told([Fact("order", terms, None, self.label())])
+        return inputs[0].with_facts([Fact("order", terms, None, self.label())])
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Distinct(Node):
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
         columns = tuple(column.structure for column in inputs[0].columns.values())
-        return inputs[0].told([Fact("distinct", columns, None, "DISTINCT")])
+        return inputs[0].with_facts([Fact("distinct", columns, None, "DISTINCT")])
 
 
 @dataclass(frozen=True)
@@ -67,4 +67,4 @@ class Limit(Node):
         """Where its columns come from and what its rows depend on."""
         (below,) = inputs
         chosen = replace(below, facts=tuple(fact.within("limited") for fact in below.facts))  # conditions come before
-        return chosen.told([Fact("limit", (self.limit, self.offset), None, self.label())])
+        return chosen.with_facts([Fact("limit", (self.limit, self.offset), None, self.label())])

@@ -16,7 +16,7 @@ from millstream.operators.tuples.unique_tuples import UniqueTuples
 from millstream.plan.algebra import Node
 from millstream.plan.fingerprint import facts
 from millstream.plan.fingerprint.fact import Fact
-from millstream.plan.fingerprint.lineage import Lineage, Traced, answered, together
+from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage, combine, take_fingerprint
 from millstream.windows.join_kind import JoinKind
 from millstream.windows.reach import Reach
 
@@ -49,11 +49,13 @@ class Union(Node):
         """Where its columns come from and what its rows depend on."""
         names = list(inputs[0].columns)
         columns = {
-            name: Traced(("either", *(each.columns[name].structure for each in inputs)), inputs[0].columns[name].type)
+            name: ColumnLineage(
+                ("either", *(each.columns[name].structure for each in inputs)), inputs[0].columns[name].type
+            )
             for name in names
         }
         parts = [each.within(("part", i), f" (SELECT {i + 1})") for i, each in enumerate(inputs)]
-        return together(parts, columns)
+        return combine(parts, columns)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Unique(Node):
         """Its state is the tuples that may come again."""
         (below,) = inputs
         known = [*facts.columns(below, self.names), facts.time(below, self.time)]
-        return answered(below, "UNION", UniqueTuples.format, known, below.columns)
+        return take_fingerprint(below, "UNION", UniqueTuples.format, known, below.columns)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class MergeOrdered(Node):
         """Its state is the tuples that wait."""
         (below,) = inputs
         known = [*facts.columns(below, self.names), facts.time(below, self.time)]
-        return answered(below, "MERGE ORDERED", MergeOrderedTuples.format, known, below.columns)
+        return take_fingerprint(below, "MERGE ORDERED", MergeOrderedTuples.format, known, below.columns)
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,10 @@ class WindowJoin(Node):
         carried = []
         for side, below, names, time in zip(SIDES, sides, self.columns, self.times, strict=True):
             known += [*facts.columns(below, names), facts.time(below, time).within(side, f" of the {side} input")]
-            carried.append(below.giving({name: below.column(name) for name in names}))
-        answers = together(carried, {**carried[0].columns, **carried[1].columns})
+            carried.append(below.with_columns({name: below.column(name) for name in names}))
+        answers = combine(carried, {**carried[0].columns, **carried[1].columns})
         known += facts.conditions(answers, self.residual)
-        return answered(together(sides, {}), "join", WindowJoinOperator.format, known, answers.columns)
+        return take_fingerprint(combine(sides, {}), "join", WindowJoinOperator.format, known, answers.columns)
 
 
 @dataclass(frozen=True)
@@ -203,10 +205,10 @@ class TableJoin(Node):
         left, right = inputs
         place = ("joined", sum(fact.kind == "table join" for fact in left.facts))
         right = right.within(place)
-        both = together([left, right], {**left.columns, **right.columns})
+        both = combine([left, right], {**left.columns, **right.columns})
         join = Fact("table join", place, self.kind.value, "the join with a table", self.kind.value)
         columns = both.columns if self.kind.paired else left.columns
         terms = list(facts.conditions(both, self.condition))
         if self.kind is not JoinKind.INNER:  # what ON says of those is not what WHERE would say
             terms = [replace(term, kind="join condition", about=(place, term.about)) for term in terms]
-        return both.told([join, *terms]).giving(columns)
+        return both.with_facts([join, *terms]).with_columns(columns)

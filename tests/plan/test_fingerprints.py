@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.aggregates.sum import Sum
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
 from millstream.language.binder import bind
 from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse
+from millstream.operators.tuples.late import LateTuples
 from millstream.plan.algebra import Node, OverAggregate, Unnest, WindowAggregate
 from millstream.plan.build import build
 from millstream.plan.fingerprint.differences import differences
@@ -58,6 +60,16 @@ def test_they_are_the_same_after_json(query: str) -> None:
     assert steps
     assert again == list(steps)
     assert [step.id for step in again] == [step.id for step in steps]
+
+
+def test_state_in_another_format_is_another_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, late = of("window"), of("late")
+    monkeypatch.setattr(Sum, "format", 2)
+    (said,) = differences(before, of("window"))
+    assert said.startswith("in its window aggregate, the state of SUM(v) was int64, int64, int64 and is now int64,")
+    assert said.endswith("(format 2)")
+    monkeypatch.setattr(LateTuples, "format", 3)
+    assert differences(late, of("late")) == ["in its late tuples, state had the format 1 and has now 3"]
 
 
 @pytest.mark.parametrize("case", golden.read(Path(__file__).with_name("plans.txt")), ids=lambda case: case.name)

@@ -28,19 +28,19 @@ def differences(before: Sequence[Fingerprint], now: Sequence[Fingerprint]) -> li
     ['its window aggregate is gone']
     """
     found = []
-    for old, new in _pairs(before, now):
+    for old, new in _match(before, now):
         if old is None or new is None:
             step, steps, what = (new, now, "new") if old is None else (old, before, "gone")
             assert step is not None  # noqa: S101
-            found.append(f"its {_called(step, steps)} is {what}")
-        elif changed := list(_changes(old, new)):
-            found.append(f"in its {_called(old, before)}, {'; '.join(changed)}")
+            found.append(f"its {_name(step, steps)} is {what}")
+        elif changed := list(_compare(old, new)):
+            found.append(f"in its {_name(old, before)}, {'; '.join(changed)}")
     if not found and [step.id for step in before] != [step.id for step in now]:
         found.append("its steps read each other in another order")
     return found
 
 
-def _pairs(
+def _match(
     before: Sequence[Fingerprint], now: Sequence[Fingerprint]
 ) -> Iterator[tuple[Fingerprint | None, Fingerprint | None]]:
     """The steps that correspond: those that are the same, and of the others those of one kind, in order."""
@@ -53,31 +53,31 @@ def _pairs(
         yield from zip_longest(*([s for s in side if s.step == kind] for side in (left, right)))
 
 
-def _called(step: Fingerprint, steps: Sequence[Fingerprint]) -> str:
+def _name(step: Fingerprint, steps: Sequence[Fingerprint]) -> str:
     """The step, told from others of its kind."""
     alike = [each for each in steps if each.step == step.step]
     place = next(i for i, each in enumerate(alike) if each is step)
     return step.step if len(alike) == 1 or place >= len(_ORDINALS) else f"{_ORDINALS[place]} {step.step}"
 
 
-def _changes(old: Fingerprint, new: Fingerprint) -> Iterator[str]:
+def _compare(old: Fingerprint, new: Fingerprint) -> Iterator[str]:
     if old.format != new.format:
         yield f"state had the format {old.format} and has now {new.format}"
-    olds, news = _left(old.facts, new.facts), _left(new.facts, old.facts)
+    olds, news = _missing(old.facts, new.facts), _missing(new.facts, old.facts)
     pairs = {(fact.kind, fact.about): fact for fact in news}
     both = [(fact, pairs.pop((fact.kind, fact.about), None)) for fact in olds]
-    changed = [pair for pair in both if not _follows(pair[0], [*olds, *news])]
+    changed = [pair for pair in both if not _is_consequence(pair[0], [*olds, *news])]
     read = {leaf for was, now in changed if was.kind != "source column" and now for leaf in leaves(was.about)}
     for was, now in changed:
         if was.kind == "source column" and (now is None or was.about in read):
             continue
-        yield f"{was.words} is gone" if now is None else _became(was, now)
+        yield f"{was.words} is gone" if now is None else _describe(was, now)
     for now in pairs.values():
-        if now.kind != "source column" and not _follows(now, [*olds, *news]):
+        if now.kind != "source column" and not _is_consequence(now, [*olds, *news]):
             yield f"{now.words} is new"
 
 
-def _left(facts: Sequence[Fact], others: Sequence[Fact]) -> list[Fact]:
+def _missing(facts: Sequence[Fact], others: Sequence[Fact]) -> list[Fact]:
     """The facts that are not among the others, each as often as it is there once more."""
     rest = list(others)
     found = []
@@ -89,12 +89,12 @@ def _left(facts: Sequence[Fact], others: Sequence[Fact]) -> list[Fact]:
     return found
 
 
-def _follows(fact: Fact, changed: Sequence[Fact]) -> bool:
+def _is_consequence(fact: Fact, changed: Sequence[Fact]) -> bool:
     causes = _FOLLOWS.get(fact.kind, ())
     return any(other.kind in causes and other.about == fact.about for other in changed)
 
 
-def _became(was: Fact, now: Fact) -> str:
+def _describe(was: Fact, now: Fact) -> str:
     if was.said == now.said:
         return f"{was.words} has changed"
     return f"{was.words} was {was.said or 'not given'} and is now {now.said or 'not given'}"

@@ -60,7 +60,7 @@ def structure_of(expression: exp.Expr, columns: Columns, parameters: Columns | N
         sides = (structure_of(part, columns, parameters) for part in (expression.this, expression.expression))
         return (expression.key, *sorted(sides, key=in_order))
     said = [(name, _argument(value, columns, parameters)) for name, value in sorted(expression.args.items())]
-    return (expression.key, *((name, value) for name, value in said if value not in (None, False, ())))
+    return (expression.key, *((name, value) for name, value in said if value is not None and value != ()))
 
 
 def _argument(value: Any, columns: Columns, parameters: Columns | None) -> Structure:

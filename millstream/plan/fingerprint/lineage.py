@@ -16,14 +16,14 @@ from millstream.plan.fingerprint.fingerprint import Fingerprint
 from millstream.structure import Structure
 
 
-class Traced(NamedTuple):
+class ColumnLineage(NamedTuple):
     """What a column is made of, and its type."""
 
     structure: Structure
     type: str
 
     @classmethod
-    def of(cls, structure: Structure, type_: SqlType) -> Traced:
+    def of(cls, structure: Structure, type_: SqlType) -> ColumnLineage:
         """The column of that type."""
         return cls(structure, type_name(type_))
 
@@ -36,7 +36,7 @@ class Lineage:
     `types` are those of the columns of sources.
     """
 
-    columns: Mapping[str, Traced] = field(default_factory=dict)
+    columns: Mapping[str, ColumnLineage] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     steps: tuple[Fingerprint, ...] = ()
     types: Mapping[Structure, str] = field(default_factory=dict)
@@ -49,32 +49,34 @@ class Lineage:
     def _structures(self) -> Mapping[str, Structure]:
         return {name: column.structure for name, column in self.columns.items()}
 
-    def column(self, name: str) -> Traced:
+    def column(self, name: str) -> ColumnLineage:
         """A column by its name."""
         return self.columns[name.lower()]
 
-    def giving(self, columns: Mapping[str, Traced]) -> Lineage:
+    def with_columns(self, columns: Mapping[str, ColumnLineage]) -> Lineage:
         """The same rows with other columns."""
         return replace(self, columns={name.lower(): column for name, column in columns.items()})
 
-    def told(self, facts: Iterable[Fact]) -> Lineage:
+    def with_facts(self, facts: Iterable[Fact]) -> Lineage:
         """The rows of which this holds, too."""
         return replace(self, facts=(*self.facts, *facts))
 
     def within(self, place: Structure, words: str = "") -> Lineage:
         """The same as one of several inputs."""
-        columns = {name: Traced((place, column.structure), column.type) for name, column in self.columns.items()}
+        columns = {name: ColumnLineage((place, column.structure), column.type) for name, column in self.columns.items()}
         return replace(self, columns=columns, facts=tuple(fact.within(place, words) for fact in self.facts))
 
 
-def together(inputs: Sequence[Lineage], columns: Mapping[str, Traced]) -> Lineage:
+def combine(inputs: Sequence[Lineage], columns: Mapping[str, ColumnLineage]) -> Lineage:
     """The rows that are made of several inputs."""
     facts = tuple(fact for each in inputs for fact in each.facts)
     steps = tuple(step for each in inputs for step in each.steps)
     return Lineage(columns, facts, steps, {leaf: kind for each in inputs for leaf, kind in each.types.items()})
 
 
-def answered(below: Lineage, step: str, version: int, facts: Iterable[Fact], answers: Mapping[str, Traced]) -> Lineage:
+def take_fingerprint(
+    below: Lineage, step: str, version: int, facts: Iterable[Fact], answers: Mapping[str, ColumnLineage]
+) -> Lineage:
     """The answers of a step with state, which depends on these facts and on all below; each is told by what it is."""
     every = [*facts, *below.facts]
     read = [
@@ -83,7 +85,7 @@ def answered(below: Lineage, step: str, version: int, facts: Iterable[Fact], ans
         if leaf in below.types
     ]
     made = Fingerprint.of(step, version, [*every, *read], (each.id for each in below.steps))
-    columns = {name.lower(): Traced(("of", made.id, a.structure), a.type) for name, a in answers.items()}
+    columns = {name.lower(): ColumnLineage(("of", made.id, a.structure), a.type) for name, a in answers.items()}
     return Lineage(columns, (), (*below.steps, made))
 
 

@@ -12,32 +12,32 @@ from millstream.language.parse.written import written
 from millstream.operators.tuples.late import LateTuples
 from millstream.plan.fingerprint import facts
 from millstream.plan.fingerprint.fact import Fact
-from millstream.plan.fingerprint.lineage import Lineage, Traced, answered
+from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage, take_fingerprint
 from millstream.structure import Structure
 
 
-def stream(declared: Stream) -> Lineage:
+def stream_lineage(declared: Stream) -> Lineage:
     """The tuples of a stream: what its declaration says of what they are.
 
     Slack, AHEAD, heartbeats and what becomes of bad files are not of that kind. They say how long to wait and what to
     do about trouble: they may change while a query goes on, and hold from then on.
     """
-    known: dict[str, Traced] = {}
+    known: dict[str, ColumnLineage] = {}
     types: dict[Structure, str] = {}
     made = {item.name.lower() for item in declared.computed}
     for column in declared.schema:
         if column.name.lower() not in made:
             leaf = ("column", declared.name.lower(), column.name.lower())
-            known[column.name.lower()] = Traced(leaf, type_name(column.type))
+            known[column.name.lower()] = ColumnLineage(leaf, type_name(column.type))
             types[leaf] = type_name(column.type) + ("" if column.nullable else " NOT NULL")
     arriving = Lineage(known, (), (), types)
     for item in declared.computed:
-        known[item.name.lower()] = Traced.of(arriving.structure(item.expression), item.type)
+        known[item.name.lower()] = ColumnLineage.of(arriving.structure(item.expression), item.type)
     lineage = Lineage(known, (), (), types)
-    return lineage.told(_said(declared, lineage))
+    return lineage.with_facts(_declaration(declared, lineage))
 
 
-def _said(declared: Stream, lineage: Lineage) -> Iterator[Fact]:
+def _declaration(declared: Stream, lineage: Lineage) -> Iterator[Fact]:
     about = ("stream", declared.name.lower())
     place: Structure = None if declared.source is None else (declared.source.kind, declared.source.rest)
     yield Fact("source", about, place, f"the source of {declared.name}", str(declared.source or ""))
@@ -57,27 +57,27 @@ def _said(declared: Stream, lineage: Lineage) -> Iterator[Fact]:
         )
 
 
-def late(declared: Stream) -> Lineage:
+def late_lineage(declared: Stream) -> Lineage:
     """The late tuples of a stream: the state is the low-watermark, to which columns do not matter."""
-    tuples = stream(declared)
-    answers = {name: Traced(("late", column.structure), column.type) for name, column in tuples.columns.items()}
+    tuples = stream_lineage(declared)
+    answers = {name: ColumnLineage(("late", column.structure), column.type) for name, column in tuples.columns.items()}
     time = facts.time(tuples, declared.time)
-    return answered(tuples, "late tuples", LateTuples.format, [time], answers)
+    return take_fingerprint(tuples, "late tuples", LateTuples.format, [time], answers)
 
 
-def rejected(declared: Stream) -> Lineage:
+def rejected_lineage(declared: Stream) -> Lineage:
     """The rows of a stream that did not parse."""
     name = declared.name.lower()
-    columns = {c.name: Traced.of(("rejected", name, c.name), c.type) for c in REJECTED_SCHEMA}
-    return stream(declared).giving(columns)
+    columns = {c.name: ColumnLineage.of(("rejected", name, c.name), c.type) for c in REJECTED_SCHEMA}
+    return stream_lineage(declared).with_columns(columns)
 
 
-def table(declared: Table) -> Lineage:
+def table_lineage(declared: Table) -> Lineage:
     """A table by its name: what is in it is there when a batch begins, and is no part of any state."""
     name = declared.name.lower()
-    known: dict[str, Traced] = {}
+    known: dict[str, ColumnLineage] = {}
     types: dict[Structure, str] = {}
     for column in declared.schema:
-        known[column.name] = Traced.of(("column", name, column.name.lower()), column.type)
+        known[column.name] = ColumnLineage.of(("column", name, column.name.lower()), column.type)
         types[known[column.name].structure] = type_name(column.type)
-    return Lineage(facts=(Fact("table", name, None, f"table {declared.name}"),), types=types).giving(known)
+    return Lineage(facts=(Fact("table", name, None, f"table {declared.name}"),), types=types).with_columns(known)

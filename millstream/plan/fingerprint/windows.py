@@ -10,11 +10,11 @@ from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.registry import runner
 from millstream.plan.fingerprint import facts
 from millstream.plan.fingerprint.fact import Fact
-from millstream.plan.fingerprint.lineage import Lineage, Traced, answered
+from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage, take_fingerprint
 from millstream.structure import Structure
 
 
-def grouped(below: Lineage, work: Windowed) -> Lineage:
+def group_lineage(below: Lineage, work: Windowed) -> Lineage:
     """The answers per window and group."""
     known = [
         *facts.keys(below, work.keys[: work.partition], "partition key"),
@@ -27,14 +27,16 @@ def grouped(below: Lineage, work: Windowed) -> Lineage:
         known.append(Fact("origin", None, None, "ORIGIN FIRST"))
     if work.emit is not None:
         known.append(Fact("emission", work.emit.structure, None, work.emit.text))
-    answers = {key.name: Traced.of(("key", below.structure(key.expression)), key.type) for key in work.keys}
+    answers = {key.name: ColumnLineage.of(("key", below.structure(key.expression)), key.type) for key in work.keys}
     answers.update(_answers(below, ((call, None) for call in work.calls)))
-    given = {name: Traced(("bound", name), "TIMESTAMP") for name in (START, END)}
-    emitted = {EMITTED: Traced((EMITTED,), "STRING")}
-    return answered(below, "window aggregate", runner(work.window).format, known, {**answers, **given, **emitted})
+    given = {name: ColumnLineage(("bound", name), "TIMESTAMP") for name in (START, END)}
+    emitted = {EMITTED: ColumnLineage((EMITTED,), "STRING")}
+    return take_fingerprint(
+        below, "window aggregate", runner(work.window).format, known, {**answers, **given, **emitted}
+    )
 
 
-def framed(below: Lineage, work: Framed, ordered: bool) -> Lineage:
+def frame_lineage(below: Lineage, work: Framed, ordered: bool) -> Lineage:
     """The tuples with the answers over their frames; `ordered`, they bear the order in which they arrived."""
     known = [
         *facts.keys(below, work.keys, "partition key"),
@@ -46,13 +48,13 @@ def framed(below: Lineage, work: Framed, ordered: bool) -> Lineage:
         known.append(Fact("arrival", None, None, "the order of arrival, which a step above needs,"))
     answers = {name: below.column(name) for name in work.carried}
     answers.update(_answers(below, ((each.call, each.window.structure) for each in work.calls)))
-    return answered(below, "OVER", max(runner(each.window).format for each in work.calls), known, answers)
+    return take_fingerprint(below, "OVER", max(runner(each.window).format for each in work.calls), known, answers)
 
 
-def _answers(below: Lineage, calls: Iterable[tuple[AggregateCall, Structure]]) -> dict[str, Traced]:
+def _answers(below: Lineage, calls: Iterable[tuple[AggregateCall, Structure]]) -> dict[str, ColumnLineage]:
     """The columns that calls answer with, each over a frame of its own if it has one; rows come as lists."""
     found = {}
     for call, frame in calls:
         type_ = call.columns[0].type if call.rows is None else UNKNOWN
-        found[call.name] = Traced.of((facts.call_structure(below, call, frame), 0), type_)
+        found[call.name] = ColumnLineage.of((facts.call_structure(below, call, frame), 0), type_)
     return found

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Renamed:
+class _NewNames:
     """What has other names than those who read it know, by the names in small letters."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -58,87 +58,89 @@ class _Renamed:
     def items(self, items: Iterable[Item]) -> tuple[Item, ...]:
         return tuple(replace(item, expression=self.expression(item.expression)) for item in items)
 
-    def and_then(self, further: _Renamed) -> _Renamed:
-        return _Renamed({**self.columns, **further.columns}, {**self.calls, **further.calls})
+    def and_then(self, further: _NewNames) -> _NewNames:
+        return _NewNames({**self.columns, **further.columns}, {**self.calls, **further.calls})
 
 
-_AS_IT_WAS = _Renamed()
+_NO_NEW_NAMES = _NewNames()
 
 
 def lay_out_state(plan: Node, catalog: Catalog) -> Node:
     """`WindowAggregate SUM(v), SUM(V) by b, a` becomes `WindowAggregate SUM(v) by a, b`."""
-    return _laid_out(plan)[0]
+    return _lay_out(plan)[0]
 
 
-def _laid_out(node: Node) -> tuple[Node, Lineage, _Renamed]:
+def _lay_out(node: Node) -> tuple[Node, Lineage, _NewNames]:
     """A step whose inputs and itself are laid out, where its rows come from, and what has another name now."""
-    found = [_laid_out(below) for below in node.inputs]
+    found = [_lay_out(below) for below in node.inputs]
     below = [lineage for _, lineage, _ in found]
-    renamed = found[0][2] if found else _AS_IT_WAS
-    node, renamed = _ordered(node.over([each for each, _, _ in found]), below, renamed)
-    return node, node.lineage(below), renamed
+    new = found[0][2] if found else _NO_NEW_NAMES
+    node, new = _arrange(node.over([each for each, _, _ in found]), below, new)
+    return node, node.lineage(below), new
 
 
-def _ordered(node: Node, below: Sequence[Lineage], renamed: _Renamed) -> tuple[Node, _Renamed]:
+def _arrange(node: Node, below: Sequence[Lineage], new: _NewNames) -> tuple[Node, _NewNames]:
+    """A step over inputs that have new names, and what has a new name above it."""
     match node:
         case Project(items=items):
-            return replace(node, items=renamed.items(items)), _AS_IT_WAS
+            return replace(node, items=new.items(items)), _NO_NEW_NAMES
         case Filter(predicate=predicate):
-            return replace(node, predicate=renamed.expression(predicate)), renamed
+            return replace(node, predicate=new.expression(predicate)), new
         case Sort(terms=terms):
-            return replace(node, terms=tuple(map(renamed.expression, terms))), renamed
+            return replace(node, terms=tuple(map(new.expression, terms))), new
         case Unnest(calls=calls):
-            known = (renamed.calls.get(call.name.lower(), call) for call in calls)
-            return replace(node, calls=_once(known, lambda call: call.name)), renamed
+            known = (new.calls.get(call.name.lower(), call) for call in calls)
+            return replace(node, calls=_merge(known, lambda call: call.name)), new
         case OverAggregate():
-            return _framed(node, node.framed, below[0], renamed)
+            return _arrange_frames(node, node.framed, below[0], new)
         case Derived() | Distinct() | Limit():
-            return node, renamed
-    assert not renamed.columns, node  # noqa: S101  (a SELECT ends with a projection)
+            return node, new
+    assert not new.columns, node  # noqa: S101  (a SELECT ends with a projection)
     match node:
         case WindowAggregate():
-            return _grouped(node, node.windowed, below[0])
+            return _arrange_groups(node, node.windowed, below[0])
         case WindowJoin(columns=columns, equalities=equalities):
-            left, right = (tuple(_sorted(c, _column_of(side))) for c, side in zip(columns, below, strict=True))
-            equal = _once(equalities, lambda e: (below[0].structure(e.left), below[1].structure(e.right)))
-            return replace(node, columns=(left, right), equalities=equal), _AS_IT_WAS
+            left, right = (tuple(_sort(c, _column_of(side))) for c, side in zip(columns, below, strict=True))
+            equal = _merge(equalities, lambda e: (below[0].structure(e.left), below[1].structure(e.right)))
+            return replace(node, columns=(left, right), equalities=equal), _NO_NEW_NAMES
         case Unique(names=names) | MergeOrdered(names=names):
-            return replace(node, names=tuple(_sorted(names, _column_of(below[0])))), _AS_IT_WAS
-    return node, _AS_IT_WAS
+            return replace(node, names=tuple(_sort(names, _column_of(below[0])))), _NO_NEW_NAMES
+    return node, _NO_NEW_NAMES
 
 
-def _grouped(node: WindowAggregate, work: Windowed, below: Lineage) -> tuple[Node, _Renamed]:
-    def key(item: Item) -> Structure:
-        return below.structure(item.expression)
+def _arrange_groups(node: WindowAggregate, work: Windowed, below: Lineage) -> tuple[Node, _NewNames]:
+    def structure(key: Item) -> Structure:
+        return below.structure(key.expression)
 
-    partition = _once(work.keys[: work.partition], key)
-    others = [item for item in work.keys[work.partition :] if key(item) not in map(key, partition)]
-    keys = _named([*partition, *_once(others, key)], "__k")
-    names = {item.name.lower(): next(k.name for k in keys if key(k) == key(item)) for item in work.keys}
-    calls, others_renamed = _calls(work.calls, lambda call: call_structure(below, call), below)
-    renamed = _Renamed(names).and_then(others_renamed)
-    gives = None if node.gives is None else frozenset(map(renamed.name, node.gives))
-    laid = replace(work, keys=keys, calls=calls, partition=len(partition))
-    return replace(node, windowed=laid, gives=gives), renamed
+    partition = _merge(work.keys[: work.partition], structure)
+    parted = set(map(structure, partition))
+    others = _merge((key for key in work.keys[work.partition :] if structure(key) not in parted), structure)
+    keys = _number([*partition, *others], "__k")
+    by_structure = {structure(key): key.name for key in keys}
+    calls, new = _merge_calls(work.calls, lambda call: call_structure(below, call), below)
+    new = _NewNames({key.name.lower(): by_structure[structure(key)] for key in work.keys}).and_then(new)
+    gives = None if node.gives is None else frozenset(map(new.name, node.gives))
+    work = replace(work, keys=keys, calls=calls, partition=len(partition))
+    return replace(node, windowed=work, gives=gives), new
 
 
-def _framed(node: OverAggregate, work: Framed, below: Lineage, renamed: _Renamed) -> tuple[Node, _Renamed]:
-    frames = [replace(each, call=renamed.call(each.call)) for each in work.calls]
+def _arrange_frames(node: OverAggregate, work: Framed, below: Lineage, new: _NewNames) -> tuple[Node, _NewNames]:
+    frames = [replace(each, call=new.call(each.call)) for each in work.calls]
     windows = {each.call.name: each.window for each in frames}
-    calls, made = _calls(
+    calls, merged = _merge_calls(
         [each.call for each in frames], lambda call: call_structure(below, call, windows[call.name].structure), below
     )
-    keys = _named(_once(renamed.items(work.keys), lambda item: below.structure(item.expression)), "__p")
-    carried = _sorted(dict.fromkeys(map(renamed.name, work.carried)), _column_of(below))
-    time = None if work.time is None else renamed.name(work.time)
+    keys = _number(_merge(new.items(work.keys), lambda key: below.structure(key.expression)), "__p")
+    carried = tuple(_sort(dict.fromkeys(map(new.name, work.carried)), _column_of(below)))
+    time = None if work.time is None else new.name(work.time)
     pairs = tuple(FramedCall(call, windows[call.name]) for call in calls)
-    laid = replace(work, keys=keys, calls=pairs, time=time, carried=tuple(carried))
-    return replace(node, framed=laid), renamed.and_then(made)
+    work = replace(work, keys=keys, calls=pairs, time=time, carried=carried)
+    return replace(node, framed=work), new.and_then(merged)
 
 
-def _calls(
+def _merge_calls(
     calls: Sequence[AggregateCall], structure: Callable[[AggregateCall], Structure], below: Lineage
-) -> tuple[tuple[AggregateCall, ...], _Renamed]:
+) -> tuple[tuple[AggregateCall, ...], _NewNames]:
     """The calls, those that compute the same once, and what is read twice said in the same words each time."""
     said: dict[Structure, exp.Expression] = {}
 
@@ -146,7 +148,7 @@ def _calls(
         return said.setdefault(below.structure(expression), expression)
 
     kept = []
-    for call in _once(calls, structure):
+    for call in _merge(calls, structure):
         condition = None if call.condition is None else same(call.condition)
         kept.append(replace(call, arguments=tuple(map(same, call.arguments)), condition=condition))
     by_structure = {structure(call): call for call in kept}
@@ -157,18 +159,18 @@ def _calls(
         for old, new in zip(call.columns, stands[call.name.lower()].columns, strict=True)
         if old.name != new.name
     }
-    return tuple(kept), _Renamed(columns, stands)
+    return tuple(kept), _NewNames(columns, stands)
 
 
-def _once(things: Iterable[T], structure: Callable[[T], Structure]) -> tuple[T, ...]:
+def _merge(things: Iterable[T], structure: Callable[[T], Structure]) -> tuple[T, ...]:
     """Of things with the same structure the first, in the order of their structures."""
     found: dict[Structure, T] = {}
     for thing in things:
         found.setdefault(structure(thing), thing)
-    return tuple(_sorted(found.values(), structure))
+    return tuple(_sort(found.values(), structure))
 
 
-def _sorted(things: Iterable[T], structure: Callable[[T], Structure]) -> list[T]:
+def _sort(things: Iterable[T], structure: Callable[[T], Structure]) -> list[T]:
     return sorted(things, key=lambda thing: in_order(structure(thing)))
 
 
@@ -176,7 +178,7 @@ def _column_of(below: Lineage) -> Callable[[str], Structure]:
     return lambda name: below.column(name).structure
 
 
-def _named(keys: Iterable[Item], prefix: str) -> tuple[Item, ...]:
+def _number(keys: Iterable[Item], prefix: str) -> tuple[Item, ...]:
     return tuple(replace(key, name=f"{prefix}{place}") for place, key in enumerate(keys))
 
 

@@ -25,13 +25,13 @@ def stack_frames(plan: Node, catalog: Catalog) -> Node:
         stack.append(stack[-1].below)
     node = stack_frames(stack[-1].below, catalog)
     below = lineage_of(node)
-    works = sorted(_merged(below, [each.framed for each in stack[::-1]]), key=lambda work: _place(below, work))
-    for work in _carrying(works, plan.framed, below):
+    works = sorted(_merge(below, [each.framed for each in stack[::-1]]), key=lambda work: _place(below, work))
+    for work in _carry(works, plan.framed, below):
         node = OverAggregate(node, work)
     return node
 
 
-def _merged(below: Lineage, works: list[Framed]) -> list[Framed]:
+def _merge(below: Lineage, works: list[Framed]) -> list[Framed]:
     """The steps, those with the same partition as one; aggregates in SQL go tuple by tuple, in steps of their own."""
     found: dict[object, Framed] = {}
     for work in works:
@@ -58,7 +58,7 @@ def _place(below: Lineage, work: Framed) -> tuple[bool, str]:
     return _waits(work), in_order((_keys(below, work), tuple(calls)))
 
 
-def _carrying(works: list[Framed], top: Framed, below: Lineage) -> list[Framed]:
+def _carry(works: list[Framed], top: Framed, below: Lineage) -> list[Framed]:
     """The steps, the first one first, each with the columns that those after it and the result read."""
     needed = {*top.carried, *(each.call.name for each in top.calls)}
     found = []
