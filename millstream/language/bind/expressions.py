@@ -14,8 +14,9 @@ from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Span
 from millstream.language.types import functions
-from millstream.language.types.checks import Mistake, check, check_condition
+from millstream.language.types.checks import check, check_condition
 from millstream.language.types.infer import infer
+from millstream.language.types.mistake import Mistake
 
 Aliases = Mapping[str, exp.Expression]
 
