@@ -24,6 +24,7 @@ from millstream.catalog.settings import SETTINGS
 from millstream.errors import EslSyntaxError, NameTaken, Refused, UnknownName, suggest
 from millstream.language.bind.check_calls import check_calls
 from millstream.language.bind.definitions import bind_sink, bind_stream, bind_table
+from millstream.language.bind.from_clause import SHARED
 from millstream.language.bind.select import bind_query
 from millstream.language.bind.split import bind_split
 from millstream.language.bound import (
@@ -143,6 +144,8 @@ def _insert_into(statement: InsertInto, catalog: Catalog) -> Bound:
 
 @_bind.register
 def _split_into(statement: SplitInto, catalog: Catalog) -> Bound:
+    for _, query in statement.outputs:
+        query.meta[SHARED] = True
     outputs = [
         (name, _sink(name, statement, catalog), bind_query(select, catalog, statement.text))
         for name, select in statement.outputs

@@ -39,6 +39,9 @@ from millstream.windows.join_kind import JoinKind
 
 Ctes = Mapping[str, exp.Query]
 
+SHARED = "shared"
+"""Marks a SELECT whose FROM others have too, each with a WHERE of its own."""
+
 
 @dataclass(frozen=True)
 class From:
@@ -68,7 +71,7 @@ class From:
         others = [self._join(j) for j in joins]
         plain = [c for c in conditions if self._semi(c) is None]
         window, first, others = self._function_window(query, first, others)
-        scope, left_over = Joiner(self.text).join(first, [*others, *semis], plain)
+        scope, left_over = Joiner(self.text, bool(query.meta.get(SHARED))).join(first, [*others, *semis], plain)
         scope = replace(scope, clause=window)
         rest = query.copy()
         rest.set("joins", None)

@@ -71,17 +71,17 @@ class _Side:
 
 @dataclass(frozen=True)
 class Joiner:
-    """Joins inputs from left to right."""
+    """Joins inputs from left to right. Of a FROM that is `shared`, WHERE says only how they meet."""
 
     text: str
+    shared: bool = False
 
     def join(
         self, first: Input, joins: Sequence[Join], where: Sequence[exp.Expression]
     ) -> tuple[Scope, list[exp.Expression]]:
         """What the names of the SELECT can mean, and the conditions of WHERE that are left to it.
 
-        Where every join is an inner one, WHERE says as much about it as ON does; but what is drawn by lot, once for
-        each row, Spark takes in WHERE alone.
+        Where all joins are inner ones, WHERE says as much as ON does; but lots are drawn for each row, in WHERE alone.
         """
         inputs = [first, *(j.input for j in joins)]
         names = self._names(inputs, [j.kind for j in joins])
@@ -92,6 +92,9 @@ class Joiner:
         left_over = [c for c in where if c not in waiting]
         whole = self._scope([sides[0], *(s for _, s in pairs)])
         bound = [(c, bind_predicate(c, whole, self.text, "WHERE")) for c in waiting]
+        if self.shared:
+            left_over += [c for c, b in bound if any(columns_of(b) <= s.columns for s in sides)]
+            bound = [(c, b) for c, b in bound if c not in left_over]
         side = sides[0]
         for join, right in zip(joins, sides[1:], strict=True):
             here = side.columns | right.columns
@@ -389,10 +392,6 @@ def _column(name: str) -> exp.Expression:
 
 def not_in(text: str, span: Span | None) -> NotYet:
     """NOT IN is no anti join: one NULL among the values makes it true for none."""
-    return NotYet(
-        "NOT IN with a subquery is part of the language, but this version cannot run it yet",
-        text,
-        span,
-        clause="WHERE",
-        hint="write NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k), which also says what NULLs mean",
-    )
+    message = "NOT IN with a subquery is part of the language, but this version cannot run it yet"
+    hint = "write NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k), which also says what NULLs mean"
+    return NotYet(message, text, span, clause="WHERE", hint=hint)

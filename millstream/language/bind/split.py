@@ -36,15 +36,17 @@ def bind_split(outputs: Sequence[tuple[Name, Sink, Select]], text: str) -> tuple
 
 
 def _meetings(select: Select) -> list[tuple[object, ...]]:
-    """How the inputs of a FROM are joined: conditions of WHERE may have gone into that."""
+    """How the inputs of a FROM are joined: conditions of WHERE may have gone into that, and into what is joined."""
     match select.source:
         case Select() as below:
             return _meetings(below)
-        case WindowJoined(left=left) as joined:
-            return [(joined.kind, joined.reach, joined.equalities, joined.residual), *_meetings(left)]
-        case TableJoined(left=left) as joined:
-            return [(joined.kind, joined.condition), *_meetings(left)]
-    return []
+        case WindowJoined(left=left, right=right) as joined:
+            how: tuple[object, ...] = (joined.kind, joined.reach, joined.equalities, joined.residual)
+        case TableJoined(left=left, right=right) as joined:
+            how = (joined.kind, joined.condition)
+        case _:
+            return []
+    return [how, (left.where, right.where), *_meetings(left), *_meetings(right)]
 
 
 def _has_state(select: Select) -> bool:

@@ -47,6 +47,16 @@ def test_each_sink_gets_its_rows_and_columns(
     assert (query.name, query.counts.rows_in, query.counts.rows_out) == ("few", 30, 10 + 10 + 30)
 
 
+def test_sinks_of_a_join_have_conditions_of_their_own(
+    run: Callable[[str], Mill], tmp_path: Path, rows: list[tuple[int, int]]
+) -> None:
+    run(f"""{STREAM} CREATE SINK few TO 'json:out/few'; CREATE SINK many TO 'json:out/many';
+        FROM s AS a [RANGE 0 SECONDS] JOIN s AS b ON a.k = b.k
+        INSERT INTO few SELECT a.v WHERE a.v < 5 AND b.v > 1 INSERT INTO many SELECT a.v WHERE a.v < 20;""")
+    for name, wanted in (("few", (2, 3, 4)), ("many", range(20))):
+        assert read(tmp_path / "out" / name) == [(v,) for v in wanted]
+
+
 def test_windows_are_computed_once_for_all(
     run: Callable[[str], Mill], tmp_path: Path, rows: list[tuple[int, int]]
 ) -> None:
