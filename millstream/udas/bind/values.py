@@ -17,8 +17,9 @@ from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import Call, Value
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
+from millstream.language.parse.written import written
 from millstream.udas.bind.types import run_type
-from millstream.udas.body import walk
+from millstream.udas.body import Parameter, walk
 
 
 def value_of(node: exp.Expr, slots: Mapping[str, Value], text: str, clause: str) -> Value:
@@ -34,10 +35,20 @@ def value_of(node: exp.Expr, slots: Mapping[str, Value], text: str, clause: str)
                 name = name_of_call(called) or part.function
                 raise builder.refusal(called, f"the function {name} cannot be used {builder.place} yet")
     except Unsupported as refusal:
-        kind, hint = (TypeMismatch if refusal.mistake else NotYet), refusal.hint or "docs/language.md lists what works"
+        kind, hint = (TypeMismatch if refusal.mistake else NotYet), refusal.hint
+        if not refusal.mistake:
+            hint = _way_round(refusal.node, slots) or hint or "docs/language.md lists what works"
         where = span_of(refusal.node) or _somewhere(refusal.node)
         raise kind(str(refusal), text, where, clause=clause, hint=hint) from None
     return found
+
+
+def _way_round(node: exp.Expr, slots: Mapping[str, Value]) -> str:
+    """What to do about a function that only Spark has, where its arguments are known before the body runs."""
+    read = [slots.get(column.name.lower()) for column in node.find_all(exp.Column)]
+    if name_of_call(node) is None or not all(isinstance(value, Parameter) for value in read):
+        return ""
+    return f"give the aggregate one more parameter, and call it with {written(node)} there"
 
 
 def _somewhere(node: exp.Expr) -> tuple[int, int] | None:
