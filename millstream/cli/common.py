@@ -8,20 +8,21 @@ from pathlib import Path
 from millstream.errors import SettingError
 
 
-def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where and how Spark runs."""
+def add_spark_arguments(parser: argparse.ArgumentParser, checkpoint: bool = True) -> None:
+    """Where and how Spark runs; `checkpoint`, also where what must outlive a run is kept."""
     parser.add_argument(
         "--master",
         default="local[*]",
         metavar="URL",
         help="the Spark master (default: local[*], all cores of this machine)",
     )
-    parser.add_argument(
-        "--checkpoint",
-        metavar="DIR",
-        type=Path,
-        help="folder that carries queries across restarts (default: a temporary one)",
-    )
+    if checkpoint:
+        parser.add_argument(
+            "--checkpoint",
+            metavar="DIR",
+            type=Path,
+            help="folder that carries queries across restarts (default: a temporary one)",
+        )
     parser.add_argument(
         "--conf",
         metavar="KEY=VALUE",

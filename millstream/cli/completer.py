@@ -99,7 +99,11 @@ class EslCompleter(Completer):
             case ["DESCRIBE" | "DESC"]:
                 return self._named(*_RELATIONS, Sink, Query)
             case ["EXPLAIN"]:
-                return [Offer("SELECT", "keyword"), *self._named(Query)]
+                return [*_keywords(("SELECT", "ANALYZE", "WHY NOT")), *self._named(Query)]
+            case ["EXPLAIN", "ANALYZE"]:
+                return _keywords(("SELECT", "INSERT INTO", "QUERY"))
+            case ["EXPLAIN", "ANALYZE", "QUERY"] | ["EXPLAIN", "WHY", "NOT"]:
+                return self._named(Query)
             case ["INSERT"]:
                 return [Offer("INTO", "keyword")]
             case ["INSERT", "INTO"]:

@@ -1,15 +1,20 @@
-"""`millstream explain SCRIPT`: how each query of a script would run; nothing is started."""
+"""`millstream explain SCRIPT`: how each query of a script would run, or with --analyze, what its steps do."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
-from millstream.cli.common import read_script
+from millstream.cli.common import add_spark_arguments, read_script, spark_conf
 from millstream.errors import SettingError, suggest
+
+if TYPE_CHECKING:
+    from millstream.mill import Mill
+    from millstream.mill.analysis import Analysis
 
 
 def add_arguments(commands: Any) -> None:
@@ -18,17 +23,24 @@ def add_arguments(commands: Any) -> None:
         "explain",
         help="show how the queries of a script would run",
         description=__doc__,
-        epilog="Needs no Spark.",
+        epilog="Needs no Spark, unless with --analyze.",
     )
     parser.add_argument("script", type=Path, metavar="SCRIPT", help="a file of ESL statements")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="only this query or derived stream")
     parser.add_argument("--json", action="store_true", help="one JSON object per query")
+    parser.add_argument(
+        "--analyze",
+        action="store_true",
+        help="run each query over what is there, and tell what its steps did; sinks are not written to",
+    )
+    add_spark_arguments(parser, checkpoint=False)
     parser.set_defaults(command=explain)
 
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the plans."""
-    plans = script_plans(read_script(arguments.script), arguments.script.parent)
+    text = read_script(arguments.script)
+    plans = script_plans(text, arguments.script.parent)
     if arguments.query:
         chosen = {n: p for n, p in plans.items() if n.lower() == arguments.query.lower()}
         if not chosen:
@@ -36,12 +48,54 @@ def explain(arguments: argparse.Namespace) -> int:
                 f"{arguments.script} has no query '{arguments.query}': {suggest(arguments.query, plans)}"
             )
         plans = chosen
-    for name, (text, plan) in plans.items():
+    if arguments.analyze:
+        return _analyze(arguments, text, plans)
+    for name, (written, plan) in plans.items():
         if arguments.json:
-            print(json.dumps({"query": name, "text": text, "plan": plan.splitlines()}))
+            print(json.dumps({"query": name, "text": written, "plan": plan.splitlines()}))
         else:
-            print(f"{name}: {text}\n{plan}\n")
+            print(f"{name}: {written}\n{plan}\n")
     return 0
+
+
+def _analyze(arguments: argparse.Namespace, text: str, chosen: Mapping[str, tuple[str, str]]) -> int:
+    from millstream.mill import connect
+
+    base, conf = arguments.script.absolute().parent, spark_conf(arguments.conf)
+    with connect(master=arguments.master, base=base, once=True, conf=conf) as mill:
+        for name, analysis in _analyses(mill, text, chosen):
+            written = chosen[name][0]
+            if arguments.json:
+                lines = analysis.text.splitlines()
+                print(json.dumps({"query": name, "text": written, "plan": lines, "steps": analysis.steps}))
+            else:
+                print(f"{name}: {written}\n{analysis.text}\n")
+    return 0
+
+
+def _analyses(mill: Mill, text: str, chosen: Mapping[str, object]) -> Iterator[tuple[str, Analysis]]:
+    """The chosen queries of a script, one by one; what they stand on is defined for them."""
+    from millstream.catalog.definitions import DerivedStream
+    from millstream.language.binder import bind
+    from millstream.language.bound import Assignment, Define, Measure, Plan, Removal, Rows, Start, Store
+    from millstream.language.parser import statements
+
+    mill.try_out(mill.ready(text), text)
+    for number, statement in enumerate(statements(text), 1):
+        match bind(statement, mill.catalog):
+            case Start(query=query):
+                if query.name in chosen:
+                    yield query.name, mill.analyze(query)
+                mill.catalog.add(query)
+            case Rows(select=asked) | Plan(asked=asked) | Measure(asked=asked):
+                if (name := f"statement {number}") in chosen:
+                    yield name, mill.analyze(asked)
+            case Define(definition=DerivedStream() as derived):
+                mill.execute(statement.own_text)
+                if derived.name in chosen:
+                    yield derived.name, mill.analyze(derived.select)
+            case Define() | Store() | Assignment() | Removal():
+                mill.execute(statement.own_text)
 
 
 def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
@@ -49,7 +103,7 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
     from millstream.catalog.definitions import DerivedStream, Query, Select
     from millstream.connectors.facts import facts_of
     from millstream.language.binder import bind
-    from millstream.language.bound import Define, Plan, Rows, Start
+    from millstream.language.bound import Define, Measure, Plan, Rows, Start
     from millstream.language.parser import statements
     from millstream.language.trial.pretend import pretend
     from millstream.plan.build import build
@@ -73,6 +127,6 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
                 add(query.name, query.text, query)
             case Define(definition=DerivedStream() as derived):
                 add(derived.name, derived.text, derived.select)
-            case Rows(select=asked) | Plan(asked=asked):
+            case Rows(select=asked) | Plan(asked=asked) | Measure(asked=asked):
                 add(f"statement {number}", statement.own_text, asked)
     return plans

@@ -132,14 +132,14 @@ class _Run:
         return self._stop.is_set() or self._watch.gave_up or self._problem is not None
 
     def _work(self, text: str) -> None:
-        from millstream.language.bound import Rows, Start, Store
+        from millstream.language.bound import Measure, Rows, Start, Store
         from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
         from millstream.spark.process.jvm import hung_up
 
         try:
             with hung_up():
                 bound = self._mill.ready(text)
-                if any(isinstance(b, Rows | Start | Store) for b in bound):
+                if any(isinstance(b, Rows | Start | Store | Measure) for b in bound):
                     context = self._mill.spark.sparkContext
                     context.setJobGroup(JOBS, "a statement of a script", interruptOnCancel=True)
                 self._mill.try_out(bound, text)

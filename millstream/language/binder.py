@@ -28,12 +28,14 @@ from millstream.language.bind.from_clause import SHARED
 from millstream.language.bind.select import bind_query
 from millstream.language.bind.split import bind_split
 from millstream.language.bound import (
+    Account,
     Assignment,
     Bound,
     Define,
     Description,
     GeneratedCode,
     Listing,
+    Measure,
     Plan,
     Reasons,
     Removal,
@@ -42,6 +44,8 @@ from millstream.language.bound import (
     Store,
 )
 from millstream.language.parse.statements import (
+    Analyze,
+    AnalyzeQuery,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -194,17 +198,31 @@ def _explain(statement: Explain, catalog: Catalog) -> Bound:
 
 @_bind.register
 def _why_not(statement: WhyNot, catalog: Catalog) -> Bound:
-    found = catalog.query(statement.name.text)
+    return Reasons(_running(statement.name, catalog, statement.text, "EXPLAIN WHY NOT"))
+
+
+@_bind.register
+def _analyze_query(statement: AnalyzeQuery, catalog: Catalog) -> Bound:
+    return Account(_running(statement.name, catalog, statement.text, "EXPLAIN ANALYZE"))
+
+
+def _running(name: Name, catalog: Catalog, text: str, clause: str) -> Query:
+    found = catalog.query(name.text)
     if found is None:
         known = [q.name for q in catalog.all(Query)]
-        raise UnknownName(
-            f"no query '{statement.name}' runs",
-            statement.text,
-            statement.name.span,
-            clause="EXPLAIN WHY NOT",
-            hint=suggest(statement.name.text, known) or "SHOW QUERIES lists those that do",
-        )
-    return Reasons(found)
+        hint = suggest(name.text, known) or "SHOW QUERIES lists those that do"
+        raise UnknownName(f"no query '{name}' runs", text, name.span, clause=clause, hint=hint)
+    return found
+
+
+@_bind.register
+def _analyze(statement: Analyze, catalog: Catalog) -> Bound:
+    match _bind(statement.asked, catalog):
+        case Rows(select=select):
+            return Measure(select)
+        case Start(query=query):
+            return Measure(query)
+    raise NotImplementedError(type(statement.asked).__name__)
 
 
 @_bind.register

@@ -55,6 +55,20 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """Run a SELECT or a query over what is there, and tell what its steps did."""
+
+    asked: Select | Query
+
+
+@dataclass(frozen=True)
+class Account:
+    """Tell what the steps of a running query have done so far."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
 class Reasons:
     """Tell why a running query does not answer."""
 
@@ -101,4 +115,5 @@ class Assignment:
     value: str
 
 
-Bound = Define | Store | Start | Rows | Plan | Reasons | GeneratedCode | Listing | Description | Removal | Assignment
+Shown = Plan | Measure | Account | Reasons | GeneratedCode | Listing | Description
+Bound = Define | Store | Start | Rows | Shown | Removal | Assignment

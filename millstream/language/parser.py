@@ -15,6 +15,8 @@ from millstream.language.parse.cursor import Cursor, tokens_span
 from millstream.language.parse.parts import read_columns, read_names, read_options, read_place, read_query, read_schema
 from millstream.language.parse.split import split_into
 from millstream.language.parse.statements import (
+    Analyze,
+    AnalyzeQuery,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -96,15 +98,6 @@ def _split_script(text: str) -> Iterator[list[Token]]:
 
 def _statement(cursor: Cursor) -> Statement:
     first = cursor.tokens[0]
-    for words, what in _LATER_STATEMENTS:
-        if cursor.peek(*words):
-            raise NotYet(
-                f"{what} is part of the language, but this version cannot run it yet",
-                cursor.text,
-                tokens_span(cursor.tokens[: len(words)]),
-                clause=" ".join(words),
-                hint="docs/language.md lists what works",
-            )
     for words, parse_one in _STATEMENTS:
         if cursor.peek(*words):
             cursor.clause = " ".join(words)
@@ -292,6 +285,25 @@ def _why_not(cursor: Cursor) -> Statement:
     return WhyNot(text=cursor.text, span=span, name=cursor.name("a running query"))
 
 
+def _analyze(cursor: Cursor) -> Statement:
+    span = tokens_span(cursor.tokens)
+    cursor.take("EXPLAIN", "ANALYZE")
+    if cursor.take("QUERY"):
+        return AnalyzeQuery(text=cursor.text, span=span, name=cursor.name("a running query"))
+    for words, parse_one in _ANALYZED:
+        if cursor.peek(*words):
+            inner = Cursor(cursor.rest(), cursor.text)  # some statements look at all of their words
+            inner.clause = " ".join(words)
+            asked = parse_one(inner)
+            if not inner.at_end:
+                inner.fail(f"nothing more was expected after {inner.clause}", hint="end the statement with ';'")
+            return Analyze(text=cursor.text, span=span, asked=asked)
+    cursor.fail(
+        "expected a SELECT or an INSERT INTO",
+        hint="EXPLAIN ANALYZE SELECT ... runs it; EXPLAIN ANALYZE QUERY hot tells of a query that runs",
+    )
+
+
 def _show(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
     cursor.expect("SHOW")
@@ -334,8 +346,14 @@ def _set(cursor: Cursor) -> Statement:
     return SetValue(text=cursor.text, span=span, name=name, value=value, value_span=value_span)
 
 
-# What the language knows and this version cannot run: looked at first, so that it fails by its own name.
-_LATER_STATEMENTS: tuple[tuple[tuple[str, ...], str], ...] = ((("EXPLAIN", "ANALYZE"), "EXPLAIN ANALYZE"),)
+_ANALYZED: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
+    (("SELECT",), _select),
+    (("WITH",), _select),
+    (("(",), _select),
+    (("INSERT", "INTO"), _insert_into),
+    (("FROM",), split_into),
+)
+"""What EXPLAIN ANALYZE carries out."""
 
 _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
     (("CREATE", "STREAM"), _create_stream),
@@ -352,6 +370,7 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] =
     (("(",), _select),
     (("EXPLAIN", "AGGREGATE"), explain_aggregate),
     (("EXPLAIN", "WHY", "NOT"), _why_not),
+    (("EXPLAIN", "ANALYZE"), _analyze),
     (("EXPLAIN",), _explain),
     (("SHOW",), _show),
     (("DESCRIBE",), _describe),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from millstream.mill.analysis import Analysis
     from millstream.mill.running import RunningQuery
 
 
@@ -20,6 +21,7 @@ class Answer:
     table: pa.Table | None = None
     query: RunningQuery | None = None
     text: str | None = None
+    analysis: Analysis | None = None
 
 
 def table_of(columns: list[str], rows: Sequence[tuple[object, ...]]) -> pa.Table:

@@ -11,12 +11,14 @@ from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.text import readable
 from millstream.errors import RunError
 from millstream.language.bound import (
+    Account,
     Assignment,
     Bound,
     Define,
     Description,
     GeneratedCode,
     Listing,
+    Measure,
     Plan,
     Reasons,
     Removal,
@@ -25,6 +27,7 @@ from millstream.language.bound import (
     Store,
 )
 from millstream.mill import describe
+from millstream.mill.analysis import Analysis
 from millstream.mill.answers import Answer
 from millstream.mill.engine import Engine
 from millstream.mill.why_not import why_not
@@ -88,6 +91,20 @@ def _rows(bound: Rows, engine: Engine) -> Answer:
 @carry_out.register
 def _explain(bound: Plan, engine: Engine) -> Answer:
     return Answer("plan", text=explain(engine.physical(bound.asked)))
+
+
+@carry_out.register
+def _measure(bound: Measure, engine: Engine) -> Answer:
+    return _analyzed(engine.analyze(bound.asked))
+
+
+@carry_out.register
+def _account(bound: Account, engine: Engine) -> Answer:
+    return _analyzed(engine.account(bound.query))
+
+
+def _analyzed(analysis: Analysis) -> Answer:
+    return Answer("analysis", text=analysis.text, analysis=analysis)
 
 
 @carry_out.register

@@ -24,6 +24,8 @@ from millstream.connectors.place import QueryPlace
 from millstream.connectors.registry import connector
 from millstream.connectors.text import readable
 from millstream.errors import RunError, suggest
+from millstream.mill.analysis import Analysis
+from millstream.mill.analyze import analyze_stream, analyze_table
 from millstream.mill.home import Home
 from millstream.mill.listeners import Listeners
 from millstream.mill.query_record import QueryRecord
@@ -35,6 +37,7 @@ from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
 from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
+from millstream.plan.physical.observe_steps import observe_steps
 from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import sources_of, streams_of
 from millstream.plan.trace import fingerprints, has_state, holds_back
@@ -127,6 +130,26 @@ class Engine:
             return lower(self.physical(select), self._host())
         except AnalysisException as problem:
             raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
+
+    def analyze(self, asked: Select | Query) -> Analysis:
+        """Run a SELECT or a query over what is there, and tell what its steps did; its rows go nowhere."""
+        select = asked if isinstance(asked, Select) else asked.select
+        logical = self.plan(asked)
+        plan = observe_steps(physical(logical, self._facts))
+        host = self._host()
+        try:
+            if select.bounded:
+                return analyze_table(plan, host)
+            query = asked if isinstance(asked, Query) else Query("analyzed", select, None, "")
+            buckets = bucket_count(logical, task_count(host.spark), self.settings.buckets)
+            assert self._progress is not None  # noqa: S101  (opened with the session)
+            return analyze_stream(query, logical, plan, replace(host, buckets=buckets), self._progress)
+        except AnalysisException as problem:
+            raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
+
+    def account(self, query: Query) -> Analysis:
+        """What the steps of a running query have done so far."""
+        return Analysis(self.physical(query), self.query(query.name).counts)
 
     # -- starting and stopping -----------------------------------------------------------------------------
 

@@ -22,10 +22,11 @@ from millstream.connectors.paths import absolute
 from millstream.connectors.registry import connector
 from millstream.errors import MillstreamError
 from millstream.language.binder import bind
-from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store
+from millstream.language.bound import Bound, Define, Measure, Plan, Rows, Start, Store
 from millstream.language.parser import statements
 from millstream.language.trial.calls import below
 from millstream.language.trial.pretend import pretend
+from millstream.mill.analysis import Analysis
 from millstream.mill.answers import Answer
 from millstream.mill.carry_out import carry_out
 from millstream.mill.engine import Display, Engine, Place
@@ -153,6 +154,10 @@ class Mill:
         """How a SELECT or a query would run."""
         return explain(self.engine.physical(asked))
 
+    def analyze(self, asked: Select | Query) -> Analysis:
+        """Run a SELECT or a query over what is there, and tell what its steps did; its rows go nowhere."""
+        return self.engine.analyze(asked)
+
     def wait(self) -> None:
         """Wait for all queries to end; the failures of all of them are raised together."""
         self.engine.wait()
@@ -188,6 +193,8 @@ def _carried_out(bound: Bound) -> Select | None:
     match bound:
         case Rows(select=select) | Store(select=select) | Start(query=Query(select=select)):
             return select
+        case Measure(asked=asked):
+            return asked if isinstance(asked, Select) else asked.select
     return None
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from millstream.plan.algebra import Node
 from millstream.plan.physical.nodes import shown
 
-Figures = Callable[[Node], tuple[str, ...]]
-"""More that is said of a step."""
+Words = Callable[[Node], tuple[str, ...]]
+"""More lines about the step that a node is for."""
 
 
-def explain(plan: Node, figures: Figures = lambda node: ()) -> str:
+def explain(plan: Node, words: Words = lambda node: ()) -> str:
     """The plan, one step a line, and below that what was chosen; inputs are below what reads them.
 
     >>> from millstream.plan.algebra import OneRow
@@ -20,19 +20,27 @@ def explain(plan: Node, figures: Figures = lambda node: ()) -> str:
     >>> print(explain(Limit(Noted(OneRow(), "Spark makes it"), 1, None)))
     Limit 1
     └─ OneRow
-         Spark makes it
+            Spark makes it
     """
-    return "\n".join(_lines(plan, figures, "", ""))
+    return "\n".join(_lines(plan, words, "", ""))
 
 
-def _lines(node: Node, figures: Figures, first: str, others: str) -> Iterator[str]:
+def told(plan: Node, depth: int = 0) -> Iterator[tuple[int, Node, Node, tuple[str, ...]]]:
+    """The steps from the last to the first: the depth, the node, the logical step that it is for, what was chosen."""
+    step, notes, beneath = shown(plan)
+    yield depth, plan, step, notes
+    for below in beneath:
+        yield from told(below, depth + 1)
+
+
+def _lines(node: Node, words: Words, first: str, others: str) -> Iterator[str]:
     """The lines of a step and of what it reads: the first begins with one margin, the others with another."""
     step, notes, beneath = shown(node)
     yield f"{first}{step.label()}"
     margin = f"{others}│    " if beneath else f"{others}     "
-    yield from (f"{margin}{note}" for note in ("; ".join(notes), *figures(node)) if note)
+    yield from (f"{margin}{line}" for line in ("; ".join(notes), *words(node)) if line)
     for number, below in enumerate(beneath, 1):
         if number == len(beneath):
-            yield from _lines(below, figures, f"{others}└─ ", f"{others}   ")
+            yield from _lines(below, words, f"{others}└─ ", f"{others}   ")
         else:
-            yield from _lines(below, figures, f"{others}├─ ", f"{others}│  ")
+            yield from _lines(below, words, f"{others}├─ ", f"{others}│  ")

@@ -18,3 +18,16 @@ PASSED = "passed."
 REJECTED = "rejected."
 NEWEST = "newest."
 WORK = "work."
+TUPLES = "tuples."
+MICROS = "micros."
+"""Of each input of a stage: the tuples that were exchanged, and the microseconds of work on them before."""
+
+BYTES = "bytes"
+OUT = "out"
+STATE = "state"
+"""Of a stage: the bytes of packets that came, the rows that were answered, and the bytes that are kept now."""
+
+STEP = "millstream.step."
+"""What steps have given that Spark carries out, each counted by its number: only where a plan is analyzed."""
+
+ROWS = "rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,7 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
         for batch in batches:
             files = batch.num_rows
             tables = [_table(batch, number, schema) for number, schema in enumerate(reading.tables)]
-            passed = _Passed()
+            begun, passed = time.perf_counter(), _Passed()
             reader = _Reader(reading)
             for run, chunk in _pieces(batch, reader, ordered):
                 seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
@@ -77,10 +78,10 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
                     rows = step(rows, tables)
                 passed.add(rows.table(), chunk.num_rows, seen, run)
                 if passed.rows >= CHUNK_ROWS:
-                    yield passed.packets(inlet, files)
-                    passed, files = _Passed(), 0
+                    yield passed.packets(inlet, begun, files)
+                    begun, passed, files = time.perf_counter(), _Passed(), 0
             if passed.read or files or reader.bad:  # files may be empty
-                yield passed.packets(inlet, files, reader.bad)
+                yield passed.packets(inlet, begun, files, reader.bad)
         settle()
 
     return run
@@ -111,9 +112,9 @@ def _pieces(batch: pa.RecordBatch, reader: _Reader, ordered: bool) -> Iterator[t
         yield from ((None, chunk) for chunk in chunks((b for path in paths for b in reader.rows(path)), WORTH_IT))
         return
     written = batch.column(WRITTEN).to_pylist()
-    for time, name, path in sorted(zip(written, map(place_of, paths), paths, strict=True)):
+    for moment, name, path in sorted(zip(written, map(place_of, paths), paths, strict=True)):
         for number, chunk in enumerate(chunks(reader.rows(path), WORTH_IT)):
-            yield Run(time, name, 0, 0, number, 0), chunk
+            yield Run(moment, name, 0, 0, number, 0), chunk
 
 
 class _Passed:
@@ -136,14 +137,14 @@ class _Passed:
         self.rejected += seen.rejected
         self._newest = max((t for t in (self._newest, seen.newest) if t is not None), default=None)
 
-    def packets(self, inlet: Inlet, files: int, bad: int = 0) -> pa.RecordBatch:
+    def packets(self, inlet: Inlet, begun: float, files: int, bad: int = 0) -> pa.RecordBatch:
         """All of them as packets; the first one counts what was read. A bad file is one row, and that is rejected."""
         if not self._tables:
-            return _counted(sealed(inlet, None, Progress(feed=inlet.feed)), bad, files, bad)
+            return _counted(sealed(inlet, None, Progress(feed=inlet.feed), begun), bad, files, bad)
         rows = pa.concat_tables(self._tables)
         ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
         progress = Progress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
-        return _counted(sealed(inlet, rows, progress), self.read + bad, files, bad)
+        return _counted(sealed(inlet, rows, progress, begun), self.read + bad, files, bad)
 
 
 def pack(schema: pa.Schema) -> Arrow:

@@ -156,6 +156,20 @@ class WhyNot(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Analyze(Statement):
+    """EXPLAIN ANALYZE SELECT ..., or of a statement that starts a query."""
+
+    asked: Statement
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeQuery(Statement):
+    """EXPLAIN ANALYZE QUERY query."""
+
+    name: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class Show(Statement):
     """SHOW STREAMS | TABLES | SINKS | QUERIES | SETTINGS | FUNCTIONS."""
 

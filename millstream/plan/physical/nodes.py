@@ -65,6 +65,19 @@ class Noted(Physical):
 
 
 @dataclass(frozen=True)
+class Observed(Physical):
+    """A step whose rows are counted, by its number."""
+
+    below: Node
+    number: int
+
+    @property
+    def shown(self) -> Shown:
+        """The step."""
+        return shown(self.below)
+
+
+@dataclass(frozen=True)
 class SparkRead(Physical):
     """The tuples of a stream as rows of Spark, and why no stage reads them by itself."""
 

@@ -30,7 +30,7 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
-from millstream.plan.physical.nodes import InStage, Noted, SparkRead, Stage
+from millstream.plan.physical.nodes import InStage, Noted, Observed, SparkRead, Stage
 from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import SHARE, Split
 from millstream.spark import mark_rows
@@ -41,10 +41,11 @@ from millstream.spark.lower.join_lowering import lower_join, lower_table_join
 from millstream.spark.lower.lower import lower
 from millstream.spark.lower.time_bounds import bound_of
 from millstream.spark.lower.window_lowering import lower_over, lower_tuples, lower_window
+from millstream.spark.metrics import ROWS, STEP
 from millstream.spark.names import quoted
 from millstream.spark.stage.arrival_order import FILE, FILE_SQL, TASK, numbering_rows
 from millstream.spark.stage.arrival_order import ROW as PLACE
-from millstream.spark.stage.marks import HIDDEN, MARK
+from millstream.spark.stage.marks import HIDDEN, LEFT_OUT, MARK
 
 __all__ = ["lower"]
 
@@ -120,6 +121,13 @@ def _noted(node: Noted, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _spark_read(node: SparkRead, host: Host, marked: bool = False) -> DataFrame:
     return lower(node.below, host, marked)
+
+
+@lower.register
+def _observed(node: Observed, host: Host, marked: bool = False) -> DataFrame:
+    frame = lower(node.below, host, marked)
+    tuples = " AND ".join(f"{name} IS NULL" for name in (MARK, LEFT_OUT) if name in frame.columns) or "true"
+    return host.observe(frame, f"{STEP}{node.number}", [F.expr(f"count_if({tuples}) AS {ROWS}")])
 
 
 @lower.register

@@ -27,7 +27,21 @@ from millstream.spark.lower.arrow_reading import packets_of
 from millstream.spark.lower.control_stream import marks_of
 from millstream.spark.lower.inflow import Inflow, Origin
 from millstream.spark.lower.time_bounds import limits_of
-from millstream.spark.metrics import HEARD, LATE, NEWEST, PASSED, REJECTED, STAGE, WAITS, WORK
+from millstream.spark.metrics import (
+    BYTES,
+    HEARD,
+    LATE,
+    MICROS,
+    NEWEST,
+    OUT,
+    PASSED,
+    REJECTED,
+    STAGE,
+    STATE,
+    TUPLES,
+    WAITS,
+    WORK,
+)
 from millstream.spark.names import quoted
 from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Number, Ordering
 from millstream.spark.stage.bucket_run import Outlet
@@ -105,7 +119,7 @@ def staged(node: Stage, inflows: Sequence[Inflow], work: Work, host: Host, marke
     outlet = Outlet(query, node.number, given, work.make, feeds, work.promises, lists, node.holds, work.names)
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
     frame = bucketed.transformWithStateInPandas(StatefulStage(outlet), wire_schema(given), "append", "none")
-    frame = _observed(frame, inflows, node.number, bucket_ids(host))
+    frame = _observed(frame, inflows, node.number, host)
     return from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), answers)
 
 
@@ -149,17 +163,21 @@ def _control(host: Host) -> DataFrame:
     return marks_of(host.spark, host.place.control, one_by_one=host.once)
 
 
-def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, buckets: Sequence[int]) -> DataFrame:
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, host: Host) -> DataFrame:
     """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
 
     def said(fold: str, place: str, name: str) -> SparkColumn:
         # As text: each function of a column would be a call to the JVM of its own.
         return F.expr(f"{fold}(CAST(get_json_object({MARK}, '$.{place}') AS BIGINT)) AS {quoted(name)}")
 
+    buckets = bucket_ids(host)
     metrics = [said("min", "waits", WAITS)]
     if len(buckets) <= MOST_REPORTED:
         metrics += [said("max", f"work.{bucket}", f"{WORK}{bucket}") for bucket in buckets]
+    metrics += [said("sum", name, name) for name in (BYTES, OUT, STATE)]
     for number, flow in enumerate(inflows):
+        metrics.append(said("sum", f"tuples[{number}]", f"{TUPLES}{number}"))
+        metrics.append(said("sum", f"micros[{number}]", f"{MICROS}{number}"))
         source = feeder(flow.part)
         scans = [step for step in steps(source) if isinstance(step, Scan)]
         if not scans:
@@ -177,4 +195,4 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, buckets: 
             if scans[0].stream.time_stamp is TimeStamp.EXTERNAL:
                 metrics.append(said("sum", f"rejected[{number}]", f"{REJECTED}{number}.{stream}"))
                 metrics.append(said("max", f"newest[{number}]", f"{NEWEST}{number}.{stream}"))
-    return frame.observe(f"{STAGE}{stage}", *metrics)
+    return host.observe(frame, f"{STAGE}{stage}", metrics)

@@ -11,11 +11,23 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ, REJECTED, STAGE, WAITS, WORK
+from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ, REJECTED, STAGE, STEP, WAITS, WORK
 from millstream.spark.process.abandoned import leave
 from millstream.spark.process.jvm import connection_of_thread
 from millstream.spark.run.query_events import QueryEvents, Told
+from millstream.spark.run.step_counts import StepCounts
 from millstream.spark.stage.bucket_work import Work
+
+PHASES = {
+    "latestOffset": "looking for input",
+    "getBatch": "looking for input",
+    "queryPlanning": "planning",
+    "addBatch": "work and sinks",
+    "walCommit": "checkpoint",
+    "commitBatch": "checkpoint",
+    "commitOffsets": "checkpoint",
+}
+"""The phases of a micro-batch, in Spark's words and in ours."""
 
 
 class Leap(NamedTuple):
@@ -29,12 +41,13 @@ class Leap(NamedTuple):
 class Counts:
     """The totals of one query since it was started, and whether Spark has said its last word on it.
 
-    `beyond` are those of the rejected rows whose time stamps were out of bounds. `waits` is, for each stage, the event
-    time that must come before it answers more. `heard` is the clock when a stream last brought tuples, `passed` how far
-    the inputs of each stage have come, `waiting_since` the clock when a stage began to wait for what it waits for, and
-    `work` what each bucket of a stage has done. `newest` is the newest time stamp of each stream, and `leaps` by how
-    much one has moved its time most in a batch after the first, and to where. `let_go` is done at
-    the end, and `caller` is the connection through which the query calls Python until then.
+    `beyond` are those of the rejected rows whose time stamps were out of bounds, and `phases` the seconds that went
+    into each of PHASES. `waits` is, for each stage, the event time that must come before it answers more. `heard` is
+    the clock when a stream last brought tuples, `passed` how far the inputs of each stage have come, `waiting_since`
+    the clock when a stage began to wait for what it waits for. `work` is what each bucket of a stage has done, and
+    `steps` what the steps of the plan have. `newest` is the newest time stamp of each stream, and `leaps` by how much
+    one has moved its time most in a batch after the first, and to where. `let_go` is done at the end, and `caller` is
+    the connection through which the query calls Python until then.
     """
 
     batches: int = 0
@@ -45,6 +58,7 @@ class Counts:
     beyond: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
     waits: dict[str, int | None] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
@@ -52,6 +66,7 @@ class Counts:
     passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
     work: dict[str, dict[int, Work]] = field(default_factory=dict)
+    steps: StepCounts = field(default_factory=StepCounts)
     ended: threading.Event = field(default_factory=threading.Event)
     let_go: Callable[[], None] = field(default=lambda: None)
     caller: Any = None
@@ -72,11 +87,18 @@ class Counts:
             # Marks of the control stream are not rows of the user's.
             self.rows_in += sum(s["numInputRows"] for s in progress["sources"] if "/control]" not in s["description"])
             self.busy_seconds += progress["durationMs"].get("triggerExecution", 0) / 1000
+            for phase, milliseconds in progress["durationMs"].items():
+                name = PHASES.get(phase)
+                if name is not None:
+                    self.phases[name] = self.phases.get(name, 0.0) + milliseconds / 1000
             for name, metrics in progress.get("observedMetrics", {}).items():
                 if name.startswith(ARRIVALS):
                     stream = name.removeprefix(ARRIVALS)
                     self._add_rejected(stream, int(metrics["rejected"]), int(metrics.get("beyond") or 0))
+                elif name.startswith(STEP):
+                    self.steps.add_step(name, metrics)
                 elif name.startswith(READ):
+                    self.steps.add_read(name, metrics)
                     self.rows_in += int(metrics["rows"] or 0) - int(metrics["files"] or 0)
                     if bad := int(metrics.get("bad") or 0):
                         self._add_rejected(name.removeprefix(READ).split(".", 2)[2], bad, 0)
@@ -90,11 +112,15 @@ class Counts:
             self.rows_in += earlier.rows_in
             self.rows_out += earlier.rows_out
             self.busy_seconds += earlier.busy_seconds
+            self.steps.go_on_from(earlier.steps)
+            for name, seconds in earlier.phases.items():
+                self.phases[name] = self.phases.get(name, 0.0) + seconds
             for mine, others in ((self.rejected, earlier.rejected), (self.late, earlier.late)):
                 for stream, count in others.items():
                     mine[stream] = mine.get(stream, 0) + count
 
     def _add_stage(self, stage: str, metrics: Mapping[str, Any], begun: float) -> None:
+        self.steps.add_stage(int(stage), metrics)
         # What it waits for comes last: whoever sees that must not take a stream for silent that has just been heard.
         for name, value in sorted(metrics.items(), key=lambda metric: metric[0] == WAITS):
             if name == WAITS:
@@ -115,7 +141,7 @@ class Counts:
                 done = self.work.setdefault(stage, {})
                 bucket = int(name.removeprefix(WORK))
                 done[bucket] = done.get(bucket, Work()) + Work.unpacked(int(value or 0))
-            elif value:
+            elif name.startswith(HEARD) and value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
 
     def _add_rejected(self, stream: str, count: int, beyond: int) -> None:

@@ -34,6 +34,7 @@ class PendingBlobs:
 
     def __init__(self, stored: Mapping[str, bytes | pa.Buffer]) -> None:
         self._stored = stored
+        self._sizes = {name: len(blob) for name, blob in stored.items()}
         self.puts: dict[str, bytes] = {}
         self.deletes: set[str] = set()
 
@@ -57,8 +58,18 @@ class PendingBlobs:
         now = {**{n: b for n, b in self._stored.items() if n not in self.deletes}, **self.puts}
         yield from ((name, now[name]) for name in sorted(now) if name.startswith(prefix))
 
+    @property
+    def size(self) -> int:
+        """The bytes of all blobs, also of those that are about to be written."""
+        gone = {*self.puts, *self.deletes}
+        kept = sum(size for name, size in self._sizes.items() if name not in gone)
+        return kept + sum(map(len, self.puts.values()))
+
     def settle(self) -> None:
         """Begin anew after everything has been written; what was read is no longer needed."""
+        self._sizes.update((name, len(blob)) for name, blob in self.puts.items())
+        for name in self.deletes:
+            self._sizes.pop(name, None)
         self._stored = {}
         self.puts = {}
         self.deletes = set()
@@ -121,11 +132,15 @@ class BucketRun:
         rejected = list(late)
         said: list[Progress] = []
         held: dict[int, list[tuple[pa.Table, Runs]]] = {}
-        begun, rows = time.perf_counter(), 0
+        tuples, micros = list(late), list(late)
+        begun, rows, size = time.perf_counter(), 0, 0
         for payload in payloads:
             table, progress = unseal(payload)
             rows += table.num_rows
+            size += len(payload)
             rejected[progress.feed or 0] += progress.rejected
+            tuples[progress.feed or 0] += progress.tuples
+            micros[progress.feed or 0] += progress.micros
             if progress.busy is not None:
                 operator.stirred(progress.busy)
             said.append(progress)
@@ -145,7 +160,9 @@ class BucketRun:
         ended = inputs.ended(said)
         answers = [a for a in self._answers(operator, inputs.punctuation(said, ended), said) if a.num_rows]
         inputs.save(pending)
+        state = pending.size
         self._save(version, operator, inputs, pending)
+        given = [self._given(a) for a in _gathered(answers)]
         heard = [any(p.feed == n and p.newest is not None for p in said) for n in range(len(late))]
         passed = [w.time for w in inputs.watermarks]
         final = inputs.is_over(ended)
@@ -153,9 +170,13 @@ class BucketRun:
         promises = self._promises(operator)
         newest = [w.newest for w in inputs.watermarks]
         waits = operator.waits
-        said_of_it = stage_mark(self._bucket, promises, late, rejected, heard, passed, newest, final, waits, work)
+        counted = {"tuples": tuples, "micros": micros, "bytes": size}
+        sizes = {**counted, "out": sum(rows.num_rows for rows in given), "state": state}
+        said_of_it = stage_mark(
+            self._bucket, promises, late, rejected, heard, passed, newest, final, waits, work, sizes
+        )
         mark = pa.table({MARK: pa.array([said_of_it])})
-        for portion in _portions([self._given(a) for a in _gathered(answers)], mark):
+        for portion in _portions(given, mark):
             yield to_wire(portion, self._outlet.answers)
         settle()
 

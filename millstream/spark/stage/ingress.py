@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -54,6 +55,7 @@ def ingress(inlet: Inlet) -> Arrow:
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, chunk in enumerate(chunks(batches)):
+            begun = time.perf_counter()
             rows, said, left_out = marks.part(chunk)
             seen = judged(inlet.limits, rows[TIME])
             rows = rows if seen.good is None else rows.filter(seen.good)
@@ -66,23 +68,31 @@ def ingress(inlet: Inlet) -> Arrow:
             if inlet.order is not None and inlet.order.counted:
                 rows, runs = numbered(rows, task_number(), number)
                 progress = replace(progress, runs=runs)
-            yield sealed(inlet, rows, progress)
+            yield sealed(inlet, rows, progress, begun)
         settle()
 
     return run
 
 
-def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress) -> pa.RecordBatch:
-    """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress."""
-    told = [progress, *[replace(progress, rejected=0)] * (len(inlet.buckets) - 1)]  # what is counted is so once
+def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress, begun: float) -> pa.RecordBatch:
+    """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress.
+
+    The work on them has `begun` at that moment.
+    """
     if rows is None:
-        return packets([(b, seal(pa.table({}), said)) for b, said in zip(inlet.buckets, told, strict=True)])
-    prepared = inlet.prepare(rows) if inlet.prepare else rows
-    if inlet.busy is not None and len(inlet.buckets) > 1:
-        busy = pc.unique(prepared[inlet.busy]).drop_null()
-        told = [replace(said, busy=busy) for said in told]
-    dealt = zip(inlet.buckets, _deal(prepared, inlet), told, strict=True)
-    return packets([(b, seal(part, said)) for b, part, said in dealt])
+        dealt = [pa.table({})] * len(inlet.buckets)
+    else:
+        prepared = inlet.prepare(rows) if inlet.prepare else rows
+        if inlet.busy is not None and len(inlet.buckets) > 1:
+            progress = replace(progress, busy=pc.unique(prepared[inlet.busy]).drop_null())
+        dealt = _deal(prepared, inlet)
+    counted = replace(
+        progress,
+        tuples=0 if rows is None else rows.num_rows,
+        micros=round(1e6 * (time.perf_counter() - begun)),
+    )
+    told = [counted, *[replace(progress, rejected=0)] * (len(inlet.buckets) - 1)]  # what is counted is so once
+    return packets([(b, seal(part, said)) for b, part, said in zip(inlet.buckets, dealt, told, strict=True)])
 
 
 def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) -> Arrow:

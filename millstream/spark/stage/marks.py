@@ -5,10 +5,12 @@ not NULL. It comes from
 
 - punctuation in the data: `{"time": us, "columns": [...]}`, with the columns that name its group;
 - a bucket of a stage: `{"origin": bucket, "promises": {column: us}, "late": [n], "rejected": [n], "heard": [bool],
-  "passed": [us], "newest": [us], "final": bool, "waits": us, "work": {bucket: n}}`: late tuples and those whose time
-  stamps are out of bounds are counted for each input of the stage, "heard" are the inputs that have brought tuples,
-  "passed" is how far they have come and "newest" their newest time stamp, "waits" the time that must come before more
-  is answered, and "work" what the bucket has done, packed into one number.
+  "passed": [us], "newest": [us], "final": bool, "waits": us, "work": {bucket: n}, "tuples": [n], "micros": [n],
+  "bytes": n, "out": n, "state": n}`: late tuples and those whose time stamps are out of bounds are counted for each
+  input of the stage, "heard" are the inputs that have brought tuples, "passed" is how far they have come and "newest"
+  their newest time stamp, "waits" the time that must come before more is answered, and "work" what the bucket has
+  done, packed into one number. "tuples" have been exchanged for each input after so many "micros" of work, "bytes" of
+  packets have come of all, "out" rows were answered, and "state" is the bytes that the bucket now keeps.
 """
 
 from __future__ import annotations
@@ -57,12 +59,13 @@ def stage_mark(
     final: bool,
     waits: int | None,
     work: int,
+    sizes: Mapping[str, object],
 ) -> str:
     """The mark of a bucket of a stage, about a batch."""
     counted = {"late": list(late), "rejected": list(rejected)}
     feeds = {"heard": [int(h) for h in heard], "passed": list(passed), "newest": list(newest)}
     said = {"origin": origin, "promises": dict(promises), **counted, **feeds, "final": final, "waits": waits}
-    return json.dumps({**said, "work": {origin: work}})
+    return json.dumps({**said, "work": {origin: work}, **sizes})
 
 
 def part(rows: pa.Table) -> tuple[pa.Table, pa.Table | None, pa.ChunkedArray | None]:

@@ -31,7 +31,8 @@ class Progress:
     `promises` are of buckets of the stage before (origin, time), or of the whole stream (None, time). `final` are the
     origins that have ended; a source has the origin None. `groups` are promises for groups: a row per promise, see
     progress/group_table.py; `None` if there are none. `busy` are the places that the inlet says tuples came to.
-    `rejected` is how many tuples were out of bounds. `runs` are the pieces of the input that the tuples come from, if
+    `rejected` is how many tuples were out of bounds. `tuples` are those that came to the exchange, and `micros` the
+    microseconds that the task worked on them before. `runs` are the pieces of the input that the tuples come from, if
     their order matters.
     """
 
@@ -44,12 +45,14 @@ class Progress:
     feed: int | None = 0
     busy: pa.Array | None = None
     rejected: int = 0
+    tuples: int = 0
+    micros: int = 0
     runs: Runs = ()
 
 
 def seal(table: pa.Table, progress: Progress) -> bytes:
     """Data and progress as the payload of a packet."""
-    counts = [progress.feed, progress.rejected]
+    counts = [progress.feed, progress.rejected, progress.tuples, progress.micros]
     said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks, *counts]
     meta = {META: json.dumps(said).encode()}
     if progress.groups is not None:
@@ -64,7 +67,7 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
 def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
     """What a payload holds."""
     table = from_bytes(payload)
-    newest, oldest, promises, final, ticks, feed, rejected = json.loads(table.schema.metadata[META])
+    newest, oldest, promises, final, ticks, feed, rejected, tuples, micros = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
     busy = table.schema.metadata.get(BUSY)
     runs = table.schema.metadata.get(RUNS)
@@ -78,6 +81,8 @@ def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
         feed,
         None if busy is None else pa.array(np.frombuffer(busy, dtype=np.int64)),
         rejected,
+        tuples,
+        micros,
         () if runs is None else unpacked(runs),
     )
 

@@ -1,0 +1,26 @@
+"""For EXPLAIN ANALYZE: each step that Spark carries out counts its rows. Stages count theirs in any case."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from millstream.plan.algebra import Node, OneRow
+from millstream.plan.physical.nodes import ArrowRead, Noted, Observed, Physical, SparkRead
+
+
+def observe_steps(plan: Node) -> Node:
+    """`Filter over SparkRead` becomes `Observed over Filter over Observed over SparkRead`."""
+    numbers = count(1)
+
+    def observe(node: Node) -> Node:
+        match node:
+            case ArrowRead():
+                return node
+            case Noted(below=below):
+                return Observed(Noted(below.over([observe(each) for each in below.inputs]), node.note), next(numbers))
+            case SparkRead():
+                return Observed(node, next(numbers))
+        over = node.over([observe(below) for below in node.inputs])
+        return over if isinstance(node, Physical | OneRow) else Observed(over, next(numbers))
+
+    return observe(plan)
