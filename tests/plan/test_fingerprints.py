@@ -139,7 +139,7 @@ def drawn_plan(text: str) -> Node:
     return apply_passes(build(bound.select), declared())
 
 
-@drawn(150)
+@drawn(300)
 @given(data=st.data())
 def test_what_is_spelt_otherwise_is_the_same_and_what_means_something_else_is_not(data: st.DataObject) -> None:
     meaning = data.draw(MEANINGS)
