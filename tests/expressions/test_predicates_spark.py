@@ -135,6 +135,17 @@ VALUES = [
     'CAST("a.n" AS DECIMAL(3, 0))',
     '"a.p" IN (1, 2.5, NULL)',
     '"a.n" IN (1, 70000)',
+    *(f'{part}("{c}")' for part in ("year", "month", "quarter", "day", "dayofweek") for c in ("a.dt", "a.ts", "b.nt")),
+    *(f'{part}("{c}")' for part in ("hour", "minute", "second") for c in ("a.ts", "b.nt")),
+    *(f"date_trunc('{unit}', \"a.ts\")" for unit in ("millisecond", "second", "MINUTE", "hour", "day", "week", "mon")),
+    'isnan("a.d")',
+    'CAST("a.b" AS BIGINT)',
+    *(f'{side}("a.s", {count})' for side in ("left", "right") for count in (-1, 0, 1, 9)),
+    *(f"trim({side} 'aß' FROM \"a.s\")" for side in ("BOTH", "LEADING", "TRAILING")),
+    'btrim("a.s")',
+    *(f"{test}(\"a.s\", '{part}')" for test in ("contains", "startswith", "endswith") for part in ("a", "", "ß", "_")),
+    "replace(\"a.s\", 'a', 'bb')",
+    "replace(\"a.s\", '', 'x')",
 ]
 
 

@@ -5,6 +5,7 @@ Their arguments are arrays of equal length, and single values that stand for as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -39,6 +40,13 @@ def valid_only(numbers: Any, valid: pa.Array, type_: pa.DataType) -> pa.Array:
     """The numbers where they count, elsewhere NULL."""
     counted = valid.to_numpy(zero_copy_only=False)
     return pa.array(numbers, type_) if counted.all() else pa.array(numbers, type_, mask=~counted)
+
+
+def elementwise(value: Values, *, formula: Callable[[Any], Any], type_: pa.DataType) -> Values:
+    """What a formula gives for each number, where a date or a timestamp is one: it takes arrays of numbers, too."""
+    whole = value.cast(pa.int32()) if pt.is_date32(value.type) else value
+    whole = whole.cast(BITS_64)
+    return valid_only(formula(as_numpy(whole)), pc.is_valid(whole), BITS_64).cast(type_)
 
 
 def not_zero(value: Values) -> Values:

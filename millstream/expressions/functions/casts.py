@@ -182,5 +182,5 @@ FUNCTIONS = (
     Function("to_float", (ANY,), FLOAT64, to_float, kernel_to_float, arrow=_converted),
     Function("float_to_decimal", (FLOAT64, DIGITS, DIGITS), DECIMAL, float_to_decimal),
     Function("to_bool", (ANY,), BOOL, to_bool, kernel_to_bool),
-    Function("bool_to_int", (BOOL,), INT32, bool_to_int, kernel_bool_to_int),
+    Function("bool_to_int", (BOOL,), INT32, bool_to_int, kernel_bool_to_int, arrow=_converted),
 )

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from millstream.expressions.arrow.values import BITS_64, Values
-from millstream.expressions.functions.function import Arrow, Computation, Function, Maybe, literals
+from millstream.expressions.functions.function import Arrow, Computation, Function, Maybe, formula, literals
 from millstream.expressions.functions.whole_numbers import arrow_add, kernel_forms, python_forms
 from millstream.expressions.tree import DATE, INT32, Call
 
@@ -131,11 +131,11 @@ def shifted(sign: int) -> Arrow:
 
 
 FUNCTIONS = (
-    Function("year", (DATE,), INT32, year, sql=("year",)),
-    Function("month", (DATE,), INT32, month, sql=("month",)),
-    Function("quarter", (DATE,), INT32, quarter, sql=("quarter",)),
-    Function("day", (DATE,), INT32, day, sql=("day", "dayofmonth")),
-    Function("dayofweek", (DATE,), INT32, dayofweek, sql=("dayofweek",)),
+    Function("year", (DATE,), INT32, year, sql=("year",), arrow=formula(year)),
+    Function("month", (DATE,), INT32, month, sql=("month",), arrow=formula(month)),
+    Function("quarter", (DATE,), INT32, quarter, sql=("quarter",), arrow=formula(quarter)),
+    Function("day", (DATE,), INT32, day, sql=("day", "dayofmonth"), arrow=formula(day)),
+    Function("dayofweek", (DATE,), INT32, dayofweek, sql=("dayofweek",), arrow=formula(dayofweek)),
     Function("dayofyear", (DATE,), INT32, dayofyear, sql=("dayofyear",)),
     Function("weekofyear", (DATE,), INT32, weekofyear, sql=("weekofyear",)),
     Function("add_months", (DATE, INT32), DATE, add_months, sql=("add_months",)),

@@ -8,6 +8,7 @@ from ctypes import c_float
 import numpy as np
 import pyarrow.compute as pc
 
+from millstream.expressions.arrow.values import Values
 from millstream.expressions.functions.function import Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64
 
@@ -116,6 +117,10 @@ def kernel_is_nan(a: Number, a_null: bool) -> Result:
     return not a_null and math.isnan(a), False
 
 
+def _arrow_is_nan(value: Values) -> Values:
+    return pc.fill_null(pc.is_nan(value), False)
+
+
 FUNCTIONS = (
     Function("add_float64", (FLOAT64, FLOAT64), FLOAT64, add_float64, kernel_add_float64, arrow=plain(pc.add)),
     Function("sub_float64", (FLOAT64, FLOAT64), FLOAT64, sub_float64, kernel_sub_float64, arrow=plain(pc.subtract)),
@@ -127,5 +132,5 @@ FUNCTIONS = (
     Function("mul_float32", (FLOAT32, FLOAT32), FLOAT32, mul_float32, kernel_mul_float32, arrow=plain(pc.multiply)),
     Function("neg_float32", (FLOAT32,), FLOAT32, neg_float64, kernel_neg_float64, arrow=plain(pc.negate)),
     Function("abs_float32", (FLOAT32,), FLOAT32, abs_float64, kernel_abs_float64, arrow=plain(pc.abs)),
-    Function("is_nan", (FLOAT64,), BOOL, is_nan, kernel_is_nan, sql=("isnan",), strict=False),
+    Function("is_nan", (FLOAT64,), BOOL, is_nan, kernel_is_nan, plain(_arrow_is_nan), sql=("isnan",), strict=False),
 )

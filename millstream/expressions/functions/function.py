@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from millstream.expressions.arrow.types import arrow_type
+from millstream.expressions.arrow.values import elementwise
 from millstream.expressions.tree import Call, Literal, Type, Value
 
 Maybe = Any
@@ -80,6 +81,16 @@ def plain(function: Callable[..., Any]) -> Arrow:
 def sized(function: Callable[..., Any], arguments: int = 2) -> Arrow:
     """The Arrow form that is a function of so many arguments and of the type of the result; sizes come after them."""
     return lambda call: (partial(function, type_=arrow_type(call.type)), call.arguments[:arguments])
+
+
+def formula(python: Callable[..., Any]) -> Arrow:
+    """The Arrow form that is the Python form itself, which computes with arrays of numbers as with a number."""
+    return lambda call: (partial(elementwise, formula=python, type_=arrow_type(call.type)), call.arguments)
+
+
+def written_out(function: Callable[..., Any]) -> Arrow:
+    """The Arrow form that is a function of one array; all other arguments must be written out, and come as scalars."""
+    return lambda call: None if literals(call.arguments[1:]) is None else (function, call.arguments)
 
 
 def literals(values: Sequence[Value]) -> list[Any] | None:

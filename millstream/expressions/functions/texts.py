@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.expressions.arrow.values import Values
-from millstream.expressions.functions.function import Computation, Function, Maybe, literals, plain
+from millstream.expressions.functions.function import Computation, Function, Maybe, literals, plain, written_out
 from millstream.expressions.tree import BOOL, INT32, STRING, Call
 
 _SPACE = " "
+_BLANK, _NOTHING = pa.scalar(" "), pa.scalar("")
 
 
 def concat(*parts: Maybe) -> Maybe:
@@ -164,6 +165,52 @@ def _substring(call: Call) -> Computation | None:
     return partial(arrow_substring, start=found[0], count=found[1] if len(found) > 1 else None), (text,)
 
 
+def arrow_left(value: Values, count: pa.Scalar) -> Values:
+    """The first characters."""
+    return pc.utf8_slice_codeunits(value, 0, max(count.as_py(), 0))
+
+
+def arrow_right(value: Values, count: pa.Scalar) -> Values:
+    """The last characters."""
+    wanted = count.as_py()
+    return pc.utf8_slice_codeunits(value, -wanted) if wanted > 0 else pc.utf8_slice_codeunits(value, 0, 0)
+
+
+def arrow_trim(value: Values, characters: pa.Scalar = _BLANK) -> Values:
+    """Without the characters at both ends."""
+    return pc.utf8_trim(value, characters.as_py()) if characters.as_py() else value
+
+
+def arrow_ltrim(value: Values, characters: pa.Scalar = _BLANK) -> Values:
+    """Without the characters at the beginning."""
+    return pc.utf8_ltrim(value, characters.as_py()) if characters.as_py() else value
+
+
+def arrow_rtrim(value: Values, characters: pa.Scalar = _BLANK) -> Values:
+    """Without the characters at the end."""
+    return pc.utf8_rtrim(value, characters.as_py()) if characters.as_py() else value
+
+
+def arrow_replace(value: Values, old: pa.Scalar, new: pa.Scalar = _NOTHING) -> Values:
+    """With one text in the place of another."""
+    return pc.replace_substring(value, old.as_py(), new.as_py()) if old.as_py() else value
+
+
+def arrow_contains(value: Values, part: pa.Scalar) -> Values:
+    """Whether a text is part of another."""
+    return pc.match_substring(value, part.as_py())
+
+
+def arrow_startswith(value: Values, part: pa.Scalar) -> Values:
+    """Whether it begins so."""
+    return pc.starts_with(value, part.as_py())
+
+
+def arrow_endswith(value: Values, part: pa.Scalar) -> Values:
+    """Whether it ends so."""
+    return pc.ends_with(value, part.as_py())
+
+
 FUNCTIONS = (
     Function("concat", (STRING,), STRING, concat, sql=("concat",), many=True, arrow=plain(arrow_concat)),
     Function("concat_ws", (STRING,), STRING, concat_ws, sql=("concat_ws",), many=True, strict=False),
@@ -180,15 +227,25 @@ FUNCTIONS = (
     Function(
         "substring", (STRING, INT32, INT32), STRING, substring, sql=("substr", "substring"), fewest=2, arrow=_substring
     ),
-    Function("left", (STRING, INT32), STRING, left, sql=("left",)),
-    Function("right", (STRING, INT32), STRING, right, sql=("right",)),
-    Function("trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1),
-    Function("ltrim", (STRING, STRING), STRING, ltrim, fewest=1),
-    Function("rtrim", (STRING, STRING), STRING, rtrim, fewest=1),
-    Function("replace", (STRING, STRING, STRING), STRING, replace, sql=("replace",), fewest=2),
+    Function("left", (STRING, INT32), STRING, left, sql=("left",), arrow=written_out(arrow_left)),
+    Function("right", (STRING, INT32), STRING, right, sql=("right",), arrow=written_out(arrow_right)),
+    Function("trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1, arrow=written_out(arrow_trim)),
+    Function("ltrim", (STRING, STRING), STRING, ltrim, fewest=1, arrow=written_out(arrow_ltrim)),
+    Function("rtrim", (STRING, STRING), STRING, rtrim, fewest=1, arrow=written_out(arrow_rtrim)),
+    Function(
+        "replace",
+        (STRING, STRING, STRING),
+        STRING,
+        replace,
+        sql=("replace",),
+        fewest=2,
+        arrow=written_out(arrow_replace),
+    ),
     Function("reverse", (STRING,), STRING, reverse, sql=("reverse",)),
-    Function("contains", (STRING, STRING), BOOL, contains, sql=("contains",)),
-    Function("startswith", (STRING, STRING), BOOL, startswith, sql=("startswith",)),
-    Function("endswith", (STRING, STRING), BOOL, endswith, sql=("endswith",)),
+    Function("contains", (STRING, STRING), BOOL, contains, sql=("contains",), arrow=written_out(arrow_contains)),
+    Function(
+        "startswith", (STRING, STRING), BOOL, startswith, sql=("startswith",), arrow=written_out(arrow_startswith)
+    ),
+    Function("endswith", (STRING, STRING), BOOL, endswith, sql=("endswith",), arrow=written_out(arrow_endswith)),
     Function("instr", (STRING, STRING), INT32, instr, sql=("instr",)),
 )

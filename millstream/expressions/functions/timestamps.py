@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from millstream.expressions.arrow.values import BITS_64, Values, as_numpy, valid_only
+from millstream.expressions.arrow.values import BITS_64, Values, as_numpy, elementwise, valid_only
 from millstream.expressions.functions.dates import add_months, day_number, monday, parts_of, shifted
-from millstream.expressions.functions.function import SAME, Arrow, Function, Maybe, Number, Result, sized
+from millstream.expressions.functions.function import (
+    SAME,
+    Computation,
+    Function,
+    Maybe,
+    Number,
+    Result,
+    formula,
+    literals,
+    sized,
+)
 from millstream.expressions.functions.whole_numbers import kernel_add_int64, kernel_sub_int64, python_forms
-from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from millstream.expressions.tree import (
+    DATE,
+    FLOAT64,
+    INT32,
+    INT64,
+    INTERVAL,
+    MONTHS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Call,
+)
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -143,18 +166,6 @@ def scale_interval(interval: Maybe, factor: Maybe) -> Maybe:
     return scaled if abs(scaled) < 2**63 else None
 
 
-def arrow_since_1970(value: Values, unit: int) -> Values:
-    """How many whole units, each so many microseconds, a timestamp is after the beginning of 1970.
-
-    >>> arrow_since_1970(pa.array([-1, 1_999_999], pa.timestamp("us", "UTC")), 1_000_000).to_pylist()
-    [-1, 1]
-    """
-    micros = value.cast(BITS_64)
-    if unit == 1:
-        return micros
-    return valid_only(np.floor_divide(as_numpy(micros), unit), pc.is_valid(micros), BITS_64)
-
-
 def convert_time(value: pa.Array, type_: pa.DataType) -> pa.Array:
     """Dates and timestamps into each other; the session is in UTC."""
     if pt.is_date32(type_):
@@ -167,8 +178,38 @@ def convert_time(value: pa.Array, type_: pa.DataType) -> pa.Array:
     return value.cast(BITS_64).cast(type_)
 
 
-def _since(unit: int) -> Arrow:
-    return lambda call: (partial(arrow_since_1970, unit=unit), call.arguments)
+def arrow_date_trunc(unit: pa.Scalar, value: Values) -> Values:
+    """The beginning of the unit that a time stamp is in."""
+    begin = _BEGINNINGS[unit.as_py().lower()]
+    found = elementwise(value, formula=begin, type_=BITS_64)
+    # Past the beginning of time, it would be greater.
+    inside = pc.less_equal(found, value.cast(BITS_64))
+    return pc.if_else(inside, found, pa.scalar(None, BITS_64)).cast(value.type)
+
+
+def _of_unit(timestamps: Any, micros: int) -> Any:
+    return timestamps - timestamps % micros
+
+
+def _of_week(timestamps: Any) -> Any:
+    return monday(timestamps // DAY) * DAY
+
+
+def _of_month(timestamps: Any) -> Any:
+    days = timestamps // DAY
+    return (days - parts_of(days)[2] + 1) * DAY
+
+
+_BEGINNINGS: dict[str, Callable[[Any], Any]] = {
+    **{name: partial(_of_unit, micros=micros) for name, micros in {**_UNITS, "day": DAY, "dd": DAY}.items()},
+    "week": _of_week,
+    **dict.fromkeys(("month", "mon", "mm"), _of_month),
+}
+
+
+def _truncated(call: Call) -> Computation | None:
+    unit = literals(call.arguments[:1])
+    return (arrow_date_trunc, call.arguments) if unit and unit[0].lower() in _BEGINNINGS else None
 
 
 def identity(a: Maybe) -> Maybe:
@@ -181,9 +222,9 @@ _add, _sub, *_ = python_forms(64)
 FUNCTIONS = (
     Function("day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of, arrow=sized(convert_time, 1)),
     Function("midnight", (DATE,), TIMESTAMP, midnight, arrow=sized(convert_time, 1)),
-    Function("hour", (TIMESTAMP,), INT32, hour, kernel_hour, sql=("hour",)),
-    Function("minute", (TIMESTAMP,), INT32, minute, kernel_minute, sql=("minute",)),
-    Function("second", (TIMESTAMP,), INT32, second, kernel_second, sql=("second",)),
+    Function("hour", (TIMESTAMP,), INT32, hour, kernel_hour, sql=("hour",), arrow=formula(hour)),
+    Function("minute", (TIMESTAMP,), INT32, minute, kernel_minute, sql=("minute",), arrow=formula(minute)),
+    Function("second", (TIMESTAMP,), INT32, second, kernel_second, sql=("second",), arrow=formula(second)),
     Function(
         "unix_seconds",
         (TIMESTAMP,),
@@ -191,13 +232,25 @@ FUNCTIONS = (
         unix_seconds,
         kernel_unix_seconds,
         sql=("unix_seconds",),
-        arrow=_since(1_000_000),
+        arrow=formula(unix_seconds),
     ),
     Function(
-        "unix_millis", (TIMESTAMP,), INT64, unix_millis, kernel_unix_millis, sql=("unix_millis",), arrow=_since(1_000)
+        "unix_millis",
+        (TIMESTAMP,),
+        INT64,
+        unix_millis,
+        kernel_unix_millis,
+        sql=("unix_millis",),
+        arrow=formula(unix_millis),
     ),
     Function(
-        "unix_micros", (TIMESTAMP,), INT64, unix_micros, kernel_unix_micros, sql=("unix_micros",), arrow=_since(1)
+        "unix_micros",
+        (TIMESTAMP,),
+        INT64,
+        unix_micros,
+        kernel_unix_micros,
+        sql=("unix_micros",),
+        arrow=formula(unix_micros),
     ),
     Function("timestamp_micros", (INT64,), TIMESTAMP, identity, kernel_unix_micros, sql=("timestamp_micros",)),
     Function("add_interval", (TIMESTAMP, INTERVAL), SAME, _add, kernel_add_int64, arrow=shifted(1)),
@@ -205,6 +258,6 @@ FUNCTIONS = (
     Function("with_zone", (TIMESTAMP_NTZ,), TIMESTAMP, identity, arrow=sized(convert_time, 1)),
     Function("without_zone", (TIMESTAMP,), TIMESTAMP_NTZ, identity, arrow=sized(convert_time, 1)),
     Function("shift_months", (TIMESTAMP, MONTHS), TIMESTAMP, shift_months),
-    Function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, date_trunc, sql=("date_trunc",)),
+    Function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, date_trunc, sql=("date_trunc",), arrow=_truncated),
     Function("scale_interval", (INTERVAL, FLOAT64), SAME, scale_interval),
 )
