@@ -32,8 +32,9 @@ test: setup  ## all tests: nine minutes on two cores
 test-fast: setup  ## the tests that need no Spark and are quick: under a minute on two cores
 	@$(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not spark and not slow'
 
-thorough: setup  ## the property tests with all their cases, and the long fuzz runs: about an hour
+thorough: setup  ## property tests with all their cases, long fuzz runs, queries in more orders and stops: over an hour
 	@MILLSTREAM_THOROUGH=1 MILLSTREAM_FUZZ=10000 $(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not spark'
+	@MILLSTREAM_THOROUGH=1 $(BIN)/pytest -n $(TESTERS) --dist worksteal --timeout 1200 tests/queries
 
 lint: setup  ## ruff, strict mypy, layer order
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
