@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from millstream.aggregates.columns import is_number, nullable, refuse, to_floats
 from millstream.aggregates.contract import State
-from millstream.aggregates.steered import Steered
+from millstream.aggregates.tally_with_constant import TallyWithConstant
 
 
-class Quantile(Steered):
+class Quantile(TallyWithConstant):
     """The value below which a constant fraction of the values lies, between two of them if need be.
 
     >>> ninth = Quantile([pa.int64()], 0.9)

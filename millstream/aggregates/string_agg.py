@@ -10,10 +10,10 @@ import pyarrow.types as pt
 
 from millstream.aggregates.columns import refuse
 from millstream.aggregates.contract import State
-from millstream.aggregates.steered import Steered
+from millstream.aggregates.tally_with_constant import TallyWithConstant
 
 
-class StringAgg(Steered):
+class StringAgg(TallyWithConstant):
     """The strings, in the order of time and then arrival, with a constant separator between them; NULL of nothing.
 
     >>> import numpy as np

@@ -103,7 +103,7 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
-class Windowed:
+class WindowAggregateSpec:
     """The part of a SELECT that is computed per window and group; items and HAVING read what it gives.
 
     The first `partition` keys also partition the window (PA, PARTITION BY). Without `time` tuples are stamped on
@@ -121,7 +121,7 @@ class Windowed:
 
 
 @dataclass(frozen=True)
-class FramedCall:
+class OverCallSpec:
     """One aggregate with OVER: its frame is that of `window`."""
 
     call: AggregateCall
@@ -129,24 +129,24 @@ class FramedCall:
 
 
 @dataclass(frozen=True)
-class Framed:
+class OverAggregateSpec:
     """The OVER calls of a SELECT that have one PARTITION BY; `carried` are the columns that pass beside the answers."""
 
     keys: tuple[Item, ...]
-    calls: tuple[FramedCall, ...]
+    calls: tuple[OverCallSpec, ...]
     time: str | None
     carried: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignWindowsSpec:
     """Windows without aggregates: each tuple once per window that it is in, with window_start and window_end."""
 
     window: Paned
     time: str
 
 
-class Meeting(Enum):
+class UnionKind(Enum):
     """How several SELECTs become one."""
 
     ALL = "UNION ALL"
@@ -155,11 +155,11 @@ class Meeting(Enum):
 
 
 @dataclass(frozen=True)
-class United:
+class UnionSpec:
     """SELECTs whose columns have the same names and types, as one."""
 
     parts: tuple[Select, ...]
-    meeting: Meeting
+    meeting: UnionKind
     time: str | None = None
 
 
@@ -173,7 +173,7 @@ class Equality:
 
 
 @dataclass(frozen=True)
-class WindowJoined:
+class WindowJoinSpec:
     """Two inputs joined within a window. The columns of both have different names; so do their time stamps."""
 
     left: Select
@@ -186,7 +186,7 @@ class WindowJoined:
 
 
 @dataclass(frozen=True)
-class TableJoined:
+class TableJoinSpec:
     """An input joined with a stored table, or two tables. The columns of both have different names.
 
     `equalities` say the same as the condition, for joins of a stream that only ask whether there is a row.
@@ -207,7 +207,7 @@ class Select:
     A join has several time stamps: `other_times` are the columns besides `time` that also make progress.
     """
 
-    source: Select | United | WindowJoined | TableJoined | str | None
+    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | str | None
     items: tuple[Item, ...]
     where: exp.Expression | None
     bounded: bool
@@ -216,9 +216,9 @@ class Select:
     order: tuple[exp.Expression, ...] = ()
     limit: int | None = None
     offset: int | None = None
-    windowed: Windowed | None = None
-    framed: tuple[Framed, ...] = ()
-    assigned: Assigned | None = None
+    windowed: WindowAggregateSpec | None = None
+    framed: tuple[OverAggregateSpec, ...] = ()
+    assigned: AssignWindowsSpec | None = None
     other_times: tuple[str, ...] = ()
 
     @property
@@ -249,9 +249,9 @@ class Select:
         match self.source:
             case Select():
                 return (self.source,)
-            case United(parts=parts):
+            case UnionSpec(parts=parts):
                 return parts
-            case WindowJoined() | TableJoined():
+            case WindowJoinSpec() | TableJoinSpec():
                 return (self.source.left, self.source.right)
         return ()
 

@@ -105,7 +105,7 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
     from millstream.language.binder import bind
     from millstream.language.bound import Define, Measure, Plan, Rows, Start
     from millstream.language.parser import statements
-    from millstream.language.trial.pretend import pretend
+    from millstream.language.trial.dry_run import dry_run
     from millstream.plan.build import build
     from millstream.plan.explain import explain as explain_plan
     from millstream.plan.passes import apply_passes
@@ -121,7 +121,7 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
 
     for number, statement in enumerate(statements(text), 1):
         bound = bind(statement, catalog)
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
         match bound:
             case Start(query=query):
                 add(query.name, query.text, query)

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 class BatchSink(Protocol):
     """Takes micro-batches. After a crash the last one comes again under the same number, and must count once."""
 
-    def readied(self, frame: DataFrame) -> DataFrame:
+    def prepare(self, frame: DataFrame) -> DataFrame:
         """The rows of the whole query as the sink can hold them: once here, not anew in each micro-batch."""
         ...
 
     def write(self, frame: DataFrame, batch: int) -> int:
-        """Keep a micro-batch of readied rows and say how many it had."""
+        """Keep a micro-batch of prepared rows and say how many it had."""
         ...
 
     def close(self) -> None:

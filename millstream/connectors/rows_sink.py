@@ -18,7 +18,7 @@ class RowsSink:
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
 
-    def readied(self, frame: DataFrame) -> DataFrame:
+    def prepare(self, frame: DataFrame) -> DataFrame:
         """Text where Python knows nothing else."""
         return readable(frame)
 

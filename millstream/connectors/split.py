@@ -22,7 +22,7 @@ class SplitSink:
     def __init__(self, sinks: Sequence[BatchSink | None]) -> None:
         self._sinks = sinks
 
-    def readied(self, frame: DataFrame) -> DataFrame:
+    def prepare(self, frame: DataFrame) -> DataFrame:
         """The shares as they are: each sink readies its own."""
         return frame
 
@@ -52,4 +52,4 @@ class SplitSink:
         if sink is None:
             rows.write.format("noop").mode("append").save()
             return 0
-        return sink.write(sink.readied(rows), batch)
+        return sink.write(sink.prepare(rows), batch)

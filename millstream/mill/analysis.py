@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millstream.plan.algebra import Node
+from millstream.plan.column_origins import steps
 from millstream.plan.explain import explain, told
 from millstream.plan.physical.nodes import ArrowRead, Exchange, Noted, Observed, SparkRead, Stage
-from millstream.plan.trace import steps
 from millstream.spark.run.progress import Counts
 
 Figures = Mapping[str, int | float]

@@ -23,9 +23,9 @@ from millstream.mill.analysis import Analysis
 from millstream.mill.home import Home
 from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
+from millstream.plan.column_origins import has_state, holds_back
 from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import streams_of
-from millstream.plan.trace import has_state, holds_back
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure

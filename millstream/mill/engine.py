@@ -34,13 +34,13 @@ from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
 from millstream.plan.buckets import bucket_count
 from millstream.plan.build import build
+from millstream.plan.column_origins import fingerprints, has_state, holds_back
 from millstream.plan.passes import apply_passes
 from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.observe_steps import observe_steps
 from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import sources_of, streams_of
-from millstream.plan.trace import fingerprints, has_state, holds_back
 from millstream.spark.buckets import task_count
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
@@ -48,8 +48,8 @@ from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.process.session import open_session
 from millstream.spark.run.progress import Counts, ProgressListener
 from millstream.spark.run.query import Clocks, start
-from millstream.spark.run.shipping import ship_classes
-from millstream.spark.run.silence import quiet_streams
+from millstream.spark.run.ship_classes import ship_classes
+from millstream.spark.run.silent_inputs import quiet_streams
 from millstream.spark.run.ticker import pace_of
 from millstream.spark.stage.local_copy import claim_copies
 

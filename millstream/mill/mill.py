@@ -25,7 +25,7 @@ from millstream.language.binder import bind
 from millstream.language.bound import Bound, Define, Measure, Plan, Rows, Start, Store
 from millstream.language.parser import statements
 from millstream.language.trial.calls import below
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.mill.analysis import Analysis
 from millstream.mill.answers import Answer
 from millstream.mill.carry_out import carry_out
@@ -37,7 +37,7 @@ from millstream.plan.explain import explain
 from millstream.spark.lower.try_calls import try_all
 from millstream.spark.process.failures import told_in_a_sentence
 from millstream.udas.bind.declare import adopt
-from millstream.udas.python.declared import add_folder
+from millstream.udas.python.declaration import add_folder
 
 
 def print_rows(name: str, table: pa.Table) -> None:
@@ -107,7 +107,7 @@ class Mill:
         checked = []
         for statement in statements(text):
             bound = bind(statement, trial)
-            pretend(bound, trial)
+            dry_run(bound, trial)
             checked.append(bound)
         return checked
 

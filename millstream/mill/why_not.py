@@ -10,7 +10,7 @@ from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.far_times import moment_text
 from millstream.intervals import spoken
 from millstream.plan.algebra import Node, Scan
-from millstream.plan.trace import STAGES, steps
+from millstream.plan.column_origins import STAGES, steps
 from millstream.spark.run.progress import Counts
 
 

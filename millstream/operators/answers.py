@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from millstream.aggregates.contract import State
 from millstream.operators.group_names import naming_groups
-from millstream.operators.grouped import Grouped
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 
 START, END, EMITTED = "window_start", "window_end", "emitted"
 STAMP = pa.timestamp("us", tz="UTC")
 PARTIAL, FINAL = "partial", "final"
 
 
-def results(work: Grouped, states: Sequence[State]) -> dict[str, pa.Array]:
+def results(work: WindowAggregateJob, states: Sequence[State]) -> dict[str, pa.Array]:
     """The result columns of some groups."""
     data: dict[str, pa.Array] = {}
     for call, state in zip(work.calls, states, strict=True):
@@ -25,7 +25,12 @@ def results(work: Grouped, states: Sequence[State]) -> dict[str, pa.Array]:
 
 
 def answers(
-    work: Grouped, keys: pa.Table, states: Sequence[State], starts: pa.Array, ends: pa.Array, emitted: str = FINAL
+    work: WindowAggregateJob,
+    keys: pa.Table,
+    states: Sequence[State],
+    starts: pa.Array,
+    ends: pa.Array,
+    emitted: str = FINAL,
 ) -> pa.Table:
     """A row per group: its keys, its results, and its window."""
     data = {name: keys[name] for name in work.key_names}

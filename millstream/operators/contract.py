@@ -28,7 +28,7 @@ class Operator(ABC):
         `port` is the number of the input: a join has two, all others have one.
         """
 
-    def stirred(self, places: pa.Array) -> None:
+    def note_busy_places(self, places: pa.Array) -> None:
         """Take note of where tuples came in all buckets: only landmark windows ask for that (see Inlet)."""
         raise TypeError(f"{type(self).__name__} does not ask where tuples came")
 

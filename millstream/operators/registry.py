@@ -12,16 +12,16 @@ from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.evaluation import over_frames, over_panes
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import Grouped
 from millstream.operators.ordered.row_windows import RowWindows
 from millstream.operators.ordered.session_windows import SessionWindows
 from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.over.calls import over_operator
-from millstream.operators.over.framed import Framed
+from millstream.operators.over.over_aggregate_job import OverAggregateJob
 from millstream.operators.over.pane_of_rows import pane_of_rows
 from millstream.operators.panes.from_first import FromFirst
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.udas.sql_aggregate import SqlAggregate
 from millstream.windows.contract import Window
 from millstream.windows.cumulate import Cumulate
@@ -36,7 +36,7 @@ from millstream.windows.sliding import Sliding
 from millstream.windows.whole import Whole
 
 Make = Callable[[Any, Blobs], Operator]
-"""The operator of one bucket, for a `Grouped` or, of OVER, a `Framed`."""
+"""The operator of one bucket, for a `WindowAggregateJob` or, of OVER, a `OverAggregateJob`."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Runner:
 
     make: Make
     evaluation: Callable[[Aggregate, Any], str]
-    partial: Callable[[Grouped, pa.Table], pa.Table] | None = None
+    partial: Callable[[WindowAggregateJob, pa.Table], pa.Table] | None = None
     from_first: Make | None = None
     format: int = 1
 
 
-def _over(work: Framed, blobs: Blobs) -> Operator:
+def _over(work: OverAggregateJob, blobs: Blobs) -> Operator:
     return over_operator(work)(work, blobs)
 
 

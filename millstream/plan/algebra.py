@@ -11,12 +11,12 @@ from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import (
     REJECTED_SCHEMA,
     AggregateCall,
-    Framed,
     Item,
     OnBadFile,
+    OverAggregateSpec,
     Stream,
     Table,
-    Windowed,
+    WindowAggregateSpec,
 )
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.intervals import spoken
@@ -37,7 +37,7 @@ EMITTED = Column("emitted", sql_type("string"))
 
 @dataclass(frozen=True)
 class Node:
-    """A step of a plan; its input, if it has one, is the field `below`. Those with several are in several.py."""
+    """A step of a plan; its input, if any, is the field `below`. Steps with several inputs: joins_and_unions.py."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -251,7 +251,7 @@ class WindowAggregate(Node):
     """The answers of aggregates per window and group: keys, answers, window_start, window_end and perhaps emitted."""
 
     below: Node
-    windowed: Windowed
+    windowed: WindowAggregateSpec
     gives: frozenset[str] | None = None
     number: int = 0
 
@@ -295,7 +295,7 @@ class OverAggregate(Node):
     """
 
     below: Node
-    framed: Framed
+    framed: OverAggregateSpec
     number: int = 0
     ordered: bool = False
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
-from millstream.plan.several import MergeOrdered, WindowJoin
-from millstream.plan.trace import STAGES, steps
+from millstream.plan.column_origins import STAGES, steps
+from millstream.plan.joins_and_unions import MergeOrdered, WindowJoin
 
 
 def bucket_count(plan: Node, cores: int, wanted: int | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Meeting, Query, Select, TableJoined, United, WindowJoined
+from millstream.catalog.definitions import Query, Select, TableJoinSpec, UnionKind, UnionSpec, WindowJoinSpec
 from millstream.plan.algebra import (
     AssignWindows,
     Filter,
@@ -15,7 +15,7 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
-from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import Split
 
 
@@ -61,11 +61,11 @@ def _source(select: Select) -> Node:
             return Reference(select.source)
         case Select():
             return build(select.source)
-        case United():
+        case UnionSpec():
             return _united(select.source)
-        case TableJoined(left=left, right=right) as joined:
+        case TableJoinSpec(left=left, right=right) as joined:
             return TableJoin(build(left), build(right), joined.kind, joined.condition, joined.equalities)
-        case WindowJoined(left=left, right=right) as joined:
+        case WindowJoinSpec(left=left, right=right) as joined:
             columns = tuple(left.schema.names), tuple(right.schema.names)
             sides = build(left), build(right)
             return WindowJoin(
@@ -73,11 +73,11 @@ def _source(select: Select) -> Node:
             )
 
 
-def _united(united: United) -> Node:
+def _united(united: UnionSpec) -> Node:
     union = Union(tuple(build(part) for part in united.parts))
-    if united.meeting is Meeting.ALL or united.time is None:
+    if united.meeting is UnionKind.ALL or united.time is None:
         # Tables have no time stamps: they are read to their end.
-        return Distinct(union) if united.meeting is Meeting.UNIQUE else union
-    if united.meeting is Meeting.UNIQUE:
+        return Distinct(union) if united.meeting is UnionKind.UNIQUE else union
+    if united.meeting is UnionKind.UNIQUE:
         return Unique(union, united.parts[0].schema.names, united.time)
     return MergeOrdered(union, united.parts[0].schema.names, united.time)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.catalog.definitions import Stream
 from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan
-from millstream.plan.trace import steps
+from millstream.plan.column_origins import steps
 
 
 def streams_of(plan: Node) -> list[Stream]:

@@ -55,7 +55,7 @@ class Oldest(Value):
 
 
 @dataclass(frozen=True)
-class Answer(Value):
+class GroupValue(Value):
     """A value of a group: first come the keys, then the answers of its aggregates."""
 
     index: int
@@ -66,7 +66,7 @@ class Answer(Value):
 class ScalarQuery(Value):
     """The value of the one row that a SELECT gives, NULL if it gives none."""
 
-    query: Query
+    query: TableQuery
     type: Type
 
 
@@ -74,7 +74,7 @@ class ScalarQuery(Value):
 class Exists(Value):
     """Whether a SELECT gives a row."""
 
-    query: Query
+    query: TableQuery
     type: Type = BOOL
 
 
@@ -83,7 +83,7 @@ class IsIn(Value):
     """Whether a value is among those of a SELECT; NULL if it cannot be told."""
 
     value: Value
-    query: Query
+    query: TableQuery
     type: Type = BOOL
 
 
@@ -107,7 +107,7 @@ class Source:
 
     number: int
     name: str
-    relation: str | CatalogTable | Query
+    relation: str | CatalogTable | TableQuery
     width: int
     left: bool = False
     on: Value | None = None
@@ -139,7 +139,7 @@ class Aggregation:
 
 @dataclass(frozen=True)
 class Grouping:
-    """GROUP BY: one group per key, or a single one if there are no keys; items and HAVING read its `Answer`s."""
+    """GROUP BY: one group per key, or a single one if there are no keys; items and HAVING read its `GroupValue`s."""
 
     keys: tuple[Value, ...]
     aggregations: tuple[Aggregation, ...]
@@ -156,7 +156,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Query:
+class TableQuery:
     """A SELECT over the sources from left to right."""
 
     sources: tuple[Source, ...]
@@ -186,7 +186,7 @@ class InsertQuery:
     """INSERT INTO table SELECT; table None is RETURN."""
 
     table: str | None
-    query: Query
+    query: TableQuery
 
 
 @dataclass(frozen=True)

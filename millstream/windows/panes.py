@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from millstream.windows.contract import Window
-from millstream.windows.tuples import Ids, Ints, Times, Tuple, spread
+from millstream.windows.tuples import Ids, Ints, Times, Tuple, expand_ids
 
 
 class Paned(Window[int]):
@@ -104,7 +104,7 @@ class Paned(Window[int]):
 
     def assign(self, times: Times) -> tuple[Ints, Ints]:
         """Each time once per window that it belongs to, as (positions in times, window ids)."""
-        return spread(*self.spans(times))
+        return expand_ids(*self.spans(times))
 
     def wids_between(self, old: int, new: int) -> Ids:
         """The windows that close as the low-watermark moves: old < end <= new."""

@@ -9,7 +9,7 @@ from typing import Self
 from millstream.structure import Structure
 from millstream.windows.contract import Window
 from millstream.windows.emit import COMPLETED_BY_A_TUPLE
-from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, ordered, require_positive, spread
+from millstream.windows.tuples import Ints, Keys, Order, Times, Tuple, arranged, expand_ids, ordered, require_positive
 from millstream.windows.words import rows
 
 RowsId = int | tuple[int, Hashable]
@@ -64,7 +64,7 @@ class Rows(Window[RowsId]):
     def assign(self, times: Times, rows: Ints, keys: Keys | None = None) -> tuple[Ints, Ints]:
         """Each tuple once per window that it belongs to, as (positions, numbers i); keys count if partitioned."""
         order, ranks = arranged(times, rows, keys if self.partitioned else None, self.order)
-        positions, indexes = spread(*self.spans(ranks))
+        positions, indexes = expand_ids(*self.spans(ranks))
         return order[positions], indexes
 
     def bounds(self, wid: RowsId, tuples: Sequence[Tuple] = ()) -> tuple[int | None, int | None]:

@@ -11,7 +11,7 @@ import numpy as np
 from millstream.structure import Structure
 from millstream.windows.contract import Window
 from millstream.windows.emit import COMPLETED_BY_A_TUPLE
-from millstream.windows.tuples import Ints, Order, Times, Tuple, arranged, ordered, require_positive, spread
+from millstream.windows.tuples import Ints, Order, Times, Tuple, arranged, expand_ids, ordered, require_positive
 from millstream.windows.words import duration, rows
 
 _COUNTED = {"row": "by arrival", "rank": "by time stamp"}
@@ -66,7 +66,7 @@ class SlideByTuple(Window[int]):
         """Each tuple once per window that it belongs to, as (positions, window ids)."""
         ends = self.ends(times, rows)
         last = np.searchsorted(ends, times + self.range) - 1
-        positions, nth = spread(np.searchsorted(ends, times), last)
+        positions, nth = expand_ids(np.searchsorted(ends, times), last)
         return positions, ends[nth]
 
     def bounds(self, wid: int, tuples: Sequence[Tuple] = ()) -> tuple[int, int]:

@@ -65,10 +65,10 @@ def require_positive(**sizes: int | None) -> None:
             raise SettingError(f"the {name} of a window must be more than 0, not {size}")
 
 
-def spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:
+def expand_ids(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """Every id from first[i] to last[i], both inclusive, as (positions i, ids); none where last < first.
 
-    >>> positions, ids = spread(np.array([4, 7, 1]), np.array([5, 6, 1]))
+    >>> positions, ids = expand_ids(np.array([4, 7, 1]), np.array([5, 6, 1]))
     >>> positions.tolist(), ids.tolist()
     ([0, 0, 2], [4, 5, 1])
     """

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN, find
-from millstream.aggregates.steered import Steered
+from millstream.aggregates.tally_with_constant import TallyWithConstant
 from millstream.structure import from_json
 from tests.drawing import drawn
 
@@ -32,7 +32,7 @@ def test_without_constants_there_are_no_options(cls: type[Aggregate]) -> None:
     assert found
     for aggregate in found:
         fixed = getattr(aggregate, "constant", None)
-        assert aggregate.options == ((fixed,) if isinstance(aggregate, Steered) else ())
+        assert aggregate.options == ((fixed,) if isinstance(aggregate, TallyWithConstant) else ())
         assert aggregate.definition is None
         assert aggregate.format >= 1
 

@@ -14,7 +14,7 @@ from millstream.connectors.contract import Role
 from millstream.connectors.registry import kinds
 from millstream.language.binder import bind
 from millstream.language.parser import SHOWN, statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 
 SCRIPT = """
 CREATE STREAM bid (item_id INT, price DOUBLE) SOURCE 'csv:bids';
@@ -30,7 +30,7 @@ CREATE QUERY hot AS SELECT price FROM bid;
 def completer(tmp_path: Path) -> EslCompleter:
     catalog = Catalog()
     for statement in statements(SCRIPT):
-        pretend(bind(statement, catalog), catalog)
+        dry_run(bind(statement, catalog), catalog)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "bids.csv").touch()
     return EslCompleter(catalog, ["\\?", "\\d", "\\i", "\\stop", "\\timing"], tmp_path)

@@ -20,7 +20,7 @@ from millstream.connectors.registry import CONNECTORS
 from millstream.errors import NotYet, Refused
 from millstream.language.binder import bind
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.language.types.functions import FORBIDDEN
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def esl(block: Block) -> Iterator[str]:
 
 def learn(text: str, catalog: Catalog) -> None:
     for statement in statements(text):
-        pretend(bind(statement, catalog), catalog)
+        dry_run(bind(statement, catalog), catalog)
 
 
 def anchors(text: str) -> set[str]:

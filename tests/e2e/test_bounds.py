@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
 from millstream.mill import Mill, connect
-from millstream.spark.process import abandoned
+from millstream.spark.process import close_leaks as abandoned
 from tests.leaks import held
 
 pytestmark = pytest.mark.spark
@@ -56,7 +56,7 @@ def test_an_ended_query_leaves_nothing_open_here_or_in_sparks_process(live_mill:
         while time.monotonic() < deadline and any(t.name in ours for t in threading.enumerate()):
             time.sleep(0.05)
         assert not [t.name for t in threading.enumerate() if t.name in ours]
-        abandoned.close_abandoned()
+        abandoned.close_leaks()
         before = held() if before is None else before
     deadline = time.monotonic() + 10  # who was told to end may take a moment
     while held() - before and time.monotonic() < deadline:

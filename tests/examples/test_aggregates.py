@@ -19,7 +19,7 @@ from millstream.catalog.definitions import UserAggregate
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Start
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.mill import connect
 from millstream.udas.generated.compiled import Compiled, compile_aggregate
 from millstream.udas.generated.states import WindowState
@@ -51,7 +51,7 @@ def script(name: str) -> Script:
     catalog, made = Catalog(), Script({}, [], [])
     for statement in statements((FOLDER / f"{name}.esl").read_text()):
         bound = bind(statement, catalog)
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
         if isinstance(bound, Define):
             made.warnings += [warning.splitlines()[0] for warning in bound.warnings]
             if isinstance(bound.definition, UserAggregate):

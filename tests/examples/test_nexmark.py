@@ -10,7 +10,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.bound import Start
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 
 FOLDER = Path(__file__).parents[2] / "examples" / "nexmark"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.esl"))
@@ -21,7 +21,7 @@ def test_scripts_bind_without_a_warning(name: str) -> None:
     catalog, warnings, queries = Catalog(), [], []
     for statement in statements((FOLDER / f"{name}.esl").read_text()):
         bound = bind(statement, catalog)
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
         warnings += getattr(bound, "warnings", ())
         if isinstance(bound, Start):
             queries.append(bound.query.name)

@@ -22,7 +22,7 @@ import pytest
 
 from millstream.errors import RunError
 from millstream.mill import Mill
-from millstream.spark.process import abandoned
+from millstream.spark.process import close_leaks as abandoned
 from millstream.spark.process.jvm import process_id, scratch
 from millstream.spark.process.leftovers import owner
 from tests.leaks import held
@@ -222,7 +222,7 @@ IDLE_SECONDS = 80.0
 
 def holds() -> dict[str, int]:
     """What Spark's process and this one hold, when all that ends by itself has ended."""
-    abandoned.close_abandoned()
+    abandoned.close_leaks()
     time.sleep(IDLE_SECONDS)
     number = process_id()
     assert number is not None

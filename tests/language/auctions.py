@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 
 SCRIPT = """
 CREATE STREAM open_auction (item_id INT, seller_id CHAR(10), price REAL, start_time TIMESTAMP)
@@ -26,5 +26,5 @@ def catalog(extra: str = "") -> Catalog:
     """The auction house, and what a test adds to it."""
     made = Catalog()
     for statement in parse(SCRIPT + extra):
-        pretend(bind(statement, made), made)
+        dry_run(bind(statement, made), made)
     return made

@@ -21,7 +21,7 @@ from millstream.errors import EslError
 from millstream.language.binder import bind
 from millstream.language.parse.dialect import Esl, tokenize
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from tests.docs.test_pages import PAGES, blocks, esl
 from tests.language import auctions
 
@@ -67,7 +67,7 @@ def learnt(text: str, catalog: Catalog) -> list[object]:
     found = []
     for statement in parse(text):
         bound = bind(statement, catalog)
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
         found.append(meaning(bound))
     return found
 
@@ -103,7 +103,7 @@ def corpus(whole: bool = True) -> tuple[Case, ...]:
 def _cases(script: str, catalog: Catalog) -> Iterator[Case]:
     for statement in parse(script):
         before = snapshot(catalog)
-        pretend(bind(statement, catalog), catalog)
+        dry_run(bind(statement, catalog), catalog)
         yield Case(statement.own_text, before)
 
 

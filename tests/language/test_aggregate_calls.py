@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.aggregates import registry
-from millstream.aggregates.steered import Steered
+from millstream.aggregates.tally_with_constant import TallyWithConstant
 from millstream.catalog.definitions import AggregateCall, Select
 from millstream.errors import TypeMismatch
 from millstream.language.binder import bind
@@ -65,7 +65,7 @@ def test_distinct(name: str, window: str) -> None:
 @pytest.mark.parametrize("name", [n for n in NAMES if registry.ALIASES.get(n, n) in CONSTANTS])
 def test_a_constant_goes_to_the_aggregate(name: str) -> None:
     found = call(f"{name}({arguments(name)}) [RANGE 1 HOUR]")
-    assert isinstance(found.aggregate, Steered)
+    assert isinstance(found.aggregate, TallyWithConstant)
     assert found.aggregate.constant in {0.9, ";"}
     assert len(found.arguments) == 1
     assert len(found.aggregate.arguments) == 1
@@ -73,14 +73,14 @@ def test_a_constant_goes_to_the_aggregate(name: str) -> None:
 
 def test_within_group_is_the_first_argument() -> None:
     found = call("percentile_cont(0.9) WITHIN GROUP (ORDER BY item_id DESC) [RANGE 1 HOUR]")
-    assert isinstance(found.aggregate, Steered)
+    assert isinstance(found.aggregate, TallyWithConstant)
     assert found.aggregate.constant == 0.1
     assert found.aggregate.arguments == (pa.int32(),)
 
 
 def test_a_separator_may_be_left_out() -> None:
     found = call("listagg(seller_id) [RANGE 1 HOUR]")
-    assert isinstance(found.aggregate, Steered)
+    assert isinstance(found.aggregate, TallyWithConstant)
     assert found.aggregate.constant is None
 
 

@@ -9,7 +9,7 @@ from millstream.errors import NotYet
 from millstream.language.binder import bind
 from millstream.language.bound import Rows as Bound
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.windows import Session
 from tests.windows.test_calcite import CASES, NAMES, Row, params, rows, window
 
@@ -27,7 +27,7 @@ PARAMETERS = {"size": "SIZE", "slide": "SLIDE", "offset": "OFFSET", "gap": "SIZE
 def catalog() -> Catalog:
     made = Catalog()
     for statement in parse(ORDERS):
-        pretend(bind(statement, made), made)
+        dry_run(bind(statement, made), made)
     return made
 
 

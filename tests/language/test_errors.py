@@ -9,7 +9,7 @@ import pytest
 from millstream.errors import EslError
 from millstream.language.binder import bind
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from tests import golden
 from tests.language.auctions import catalog
 
@@ -20,7 +20,7 @@ def mistake(text: str) -> str:
     made = catalog()
     try:
         for statement in statements(text):
-            pretend(bind(statement, made), made)
+            dry_run(bind(statement, made), made)
     except EslError as problem:
         return f"{type(problem).__name__}\n{problem}"
     return "no error"

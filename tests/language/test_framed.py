@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Framed
+from millstream.catalog.definitions import OverAggregateSpec
 from millstream.windows.over_range import OverRange
 from millstream.windows.over_rows import OverRows
 from tests.language.test_aggregate_calls import select
@@ -10,7 +10,7 @@ from tests.language.test_aggregate_calls import select
 MINUTE = 60_000_000
 
 
-def shape(framed: Framed) -> tuple[list[str], list[str], tuple[str, ...]]:
+def shape(framed: OverAggregateSpec) -> tuple[list[str], list[str], tuple[str, ...]]:
     return [k.name for k in framed.keys], [c.call.name for c in framed.calls], framed.carried
 
 

@@ -27,7 +27,7 @@ from millstream.errors import EslError
 from millstream.language.binder import bind
 from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
 from millstream.spark.host import Host
@@ -132,7 +132,7 @@ def accepted(text: str, catalog: Catalog) -> Iterator[Accepted]:
         bound = bind(statement, catalog)
         if select := _select(bound):
             yield Accepted(text, bound, select, snapshot(catalog))
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
 
 
 def _select(bound: Bound) -> Select | None:

@@ -13,7 +13,7 @@ from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.observe_steps import observe_steps
 from millstream.spark.run.progress import Counts
-from millstream.spark.stage.bucket_work import Work
+from millstream.spark.stage.bucket_work import BucketWork
 from tests.language.auctions import catalog
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, k STRING, v INT) ORDER BY ts SOURCE 'parquet:s';"
@@ -29,7 +29,7 @@ def plan() -> Node:
 
 def batch(number: int, state: int | None) -> dict[str, object]:
     """The progress of a batch in which three files had 900 rows."""
-    work = {f"work.{bucket}": Work(10, 0.25).packed for bucket in (2, 5)}
+    work = {f"work.{bucket}": BucketWork(10, 0.25).packed for bucket in (2, 5)}
     stage = {"waits": None, "bytes": 1200, "out": 7, "state": state, "tuples.0": 700, "micros.0": 12_000, **work}
     observed = {
         "millstream.stage.1": stage,

@@ -13,8 +13,8 @@ from millstream.mill.engine import Engine
 from millstream.mill.home import Home
 from millstream.mill.mill import connect
 from millstream.mill.query_record import QueryRecord
+from millstream.plan.column_origins import fingerprints
 from millstream.plan.reads import sources_of
-from millstream.plan.trace import fingerprints
 from tests.plan.edits import edited, plan_of
 
 

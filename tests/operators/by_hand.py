@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from millstream.udas.choose import grouped_aggregate, sql_aggregate
+from millstream.udas.choose_form import grouped_aggregate, sql_aggregate
 from millstream.udas.online import OnlineAggregate
 from millstream.udas.sql_aggregate import Seen, SqlAggregate, Versions, in_order
 from tests.operators.over.test_over import SLACK, Row, Stream

@@ -21,9 +21,9 @@ from millstream.aggregates.registry import find
 from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import PANE, TIME, Call, Grouped
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import PANE, TIME, Call, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
 from millstream.windows.emit import Pace
@@ -40,11 +40,11 @@ Place = tuple[Any, ...]
 """window_start, window_end, 'partial' or 'final', and the keys."""
 
 Answers = dict[Place, tuple[Any, ...]]
-Make = Callable[[Grouped, Blobs], Operator]
-Ingest = Callable[[Grouped, pa.Table], pa.Table]
+Make = Callable[[WindowAggregateJob, Blobs], Operator]
+Ingest = Callable[[WindowAggregateJob, pa.Table], pa.Table]
 
 
-def whole(job: Grouped, rows: pa.Table) -> pa.Table:
+def whole(job: WindowAggregateJob, rows: pa.Table) -> pa.Table:
     """What operators that want whole tuples are given."""
     return rows
 
@@ -53,7 +53,7 @@ def whole(job: Grouped, rows: pa.Table) -> pa.Table:
 class Case:
     """A job, its tuples as they arrive, and the columns that choose a bucket."""
 
-    job: Grouped
+    job: WindowAggregateJob
     rows: pa.Table
     make: Make = PanedAggregate
     ingest: Ingest = partial_states
@@ -72,7 +72,7 @@ class Run:
     stores: list[MemoryBlobs] = field(default_factory=list)
     late: int = 0
 
-    def collect(self, job: Grouped, tables: Sequence[pa.Table]) -> None:
+    def collect(self, job: WindowAggregateJob, tables: Sequence[pa.Table]) -> None:
         for table in tables:
             self.answers += read(job, table)
 
@@ -83,7 +83,7 @@ class Run:
         return dict(chosen)
 
 
-def read(job: Grouped, table: pa.Table) -> list[tuple[Place, tuple[Any, ...]]]:
+def read(job: WindowAggregateJob, table: pa.Table) -> list[tuple[Place, tuple[Any, ...]]]:
     """The answers of a table."""
     starts, ends = (table[name].cast(pa.int64()).to_pylist() for name in (START, END))
     emitted = table[EMITTED].to_pylist() if job.emit else ["final"] * len(table)
@@ -143,7 +143,7 @@ def run(case: Case, schedule: Schedule) -> Run:
                     out.late += operators[bucket].process(part)
                 if isinstance(job.window, Landmark):
                     for operator in operators:
-                        operator.stirred(pc.unique(prepared[PANE if PANE in prepared.column_names else TIME]))
+                        operator.note_busy_places(pc.unique(prepared[PANE if PANE in prepared.column_names else TIME]))
         for operator in operators:
             if newest is not None:
                 out.collect(job, list(operator.punctuate(Punctuation(newest - SLACK, oldest=oldest))))
@@ -161,7 +161,7 @@ def run(case: Case, schedule: Schedule) -> Run:
 # -- the oracle --------------------------------------------------------------------------------------------
 
 
-def tuples_of(job: Grouped, rows: pa.Table) -> list[Tuple]:
+def tuples_of(job: WindowAggregateJob, rows: pa.Table) -> list[Tuple]:
     """The rows as windows see them: the key of a tuple is its partition."""
     times = rows[TIME].to_pylist()
     keys = [rows[name].to_pylist() for name in job.key_names[: job.partition]]
@@ -169,7 +169,7 @@ def tuples_of(job: Grouped, rows: pa.Table) -> list[Tuple]:
     return [Tuple(time, row, key) for row, (time, key) in enumerate(zip(times, partitions, strict=True))]
 
 
-def finals(job: Grouped, rows: pa.Table) -> Answers:
+def finals(job: WindowAggregateJob, rows: pa.Table) -> Answers:
     """What every window must answer in the end."""
     tuples = tuples_of(job, rows)
     extents: dict[Place, list[int]] = {}
@@ -179,7 +179,7 @@ def finals(job: Grouped, rows: pa.Table) -> Answers:
     return reference(job, rows, extents)
 
 
-def partials(job: Grouped, rows: pa.Table) -> dict[Place, list[tuple[Any, ...]]]:
+def partials(job: WindowAggregateJob, rows: pa.Table) -> dict[Place, list[tuple[Any, ...]]]:
     """What EMIT EVERY ... of event time must answer, in this order, until a window is complete."""
     window, emit = job.window, job.emit
     assert isinstance(window, Paned)
@@ -202,7 +202,7 @@ def partials(job: Grouped, rows: pa.Table) -> dict[Place, list[tuple[Any, ...]]]
     return expected
 
 
-def reference(job: Grouped, rows: pa.Table, extents: dict[Place, list[int]]) -> Answers:
+def reference(job: WindowAggregateJob, rows: pa.Table, extents: dict[Place, list[int]]) -> Answers:
     """The answers of windows, given the numbers of the rows in each."""
     keys = list(zip(*(rows[name].to_pylist() for name in job.key_names), strict=True)) or [()] * len(rows)
     places: dict[Place, int] = {}
@@ -238,7 +238,7 @@ def assert_same(found: Answers, expected: Answers) -> None:
         assert same(list(found[place]), list(theirs)), (place, found[place], theirs)
 
 
-def assert_partials(run: Run, job: Grouped, rows: pa.Table) -> None:
+def assert_partials(run: Run, job: WindowAggregateJob, rows: pa.Table) -> None:
     """Compare the partials of a run with EMIT by event time: all of them, in order, and none after its final."""
     found: dict[Any, list[Any]] = {}
     complete = set()

@@ -21,13 +21,13 @@ from millstream.language.parser import parse
 from millstream.operators.tuples.late import LateTuples
 from millstream.plan.algebra import Node, OverAggregate, Unnest, WindowAggregate
 from millstream.plan.build import build
+from millstream.plan.column_origins import fingerprints, lineage_of, steps
 from millstream.plan.fingerprint.differences import differences
 from millstream.plan.fingerprint.facts import call_structure
 from millstream.plan.fingerprint.fingerprint import Fingerprint
+from millstream.plan.joins_and_unions import WindowJoin
 from millstream.plan.passes import apply_passes
-from millstream.plan.several import WindowJoin
 from millstream.plan.split import Split
-from millstream.plan.trace import fingerprints, lineage_of, steps
 from tests import golden
 from tests.drawing import drawn
 from tests.language.auctions import catalog as auctions

@@ -20,7 +20,7 @@ from millstream.connectors.place import QueryPlace
 from millstream.language.binder import bind
 from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.mill import Mill
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
@@ -176,7 +176,7 @@ def test_golden_plans(host: Host) -> None:
 def test_drawn_queries(host: Host) -> None:
     known = Catalog()
     for statement in parse(SET_UP):
-        pretend(bind(statement, known), known)
+        dry_run(bind(statement, known), known)
     chance = random.Random(5)
     found = [line for _ in range(rounds(240)) for line in wrong(drawn_select(chance), known, host)]
     assert not found, "\n".join(found)

@@ -10,7 +10,7 @@ from millstream.catalog.definitions import UserAggregate
 from millstream.language.binder import bind
 from millstream.language.bound import Define
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.udas.generated.compiled import Compiled, compile_aggregate
 from tests.language.auctions import catalog
 
@@ -26,7 +26,7 @@ def defined(text: str) -> Define:
     bound = None
     for statement in statements(text):
         bound = bind(statement, made)
-        pretend(bound, made)
+        dry_run(bound, made)
     assert isinstance(bound, Define)
     return bound
 

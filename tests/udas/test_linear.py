@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.aggregates.evaluation import over_panes
-from millstream.udas.choose import sql_aggregate
+from millstream.udas.choose_form import sql_aggregate
 from millstream.udas.kernels.aggregate import KernelAggregate, KernelParts
 from millstream.udas.kernels.linear import linear
 from millstream.udas.kernels.linear_aggregate import LinearAggregate

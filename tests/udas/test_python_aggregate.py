@@ -26,20 +26,20 @@ from millstream.errors import EslError, NotYet, Refused, SettingError, TypeMisma
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Rows
 from millstream.language.parser import statements
-from millstream.operators.grouped import Call, Grouped
 from millstream.operators.ordered.row_windows import RowWindows
 from millstream.operators.ordered.session_windows import SessionWindows
 from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.over import OverAggregate
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.panes.from_first import FromFirst
+from millstream.operators.window_aggregate_job import Call, WindowAggregateJob
 from millstream.plan.build import build
 from millstream.plan.explain import explain
 from millstream.plan.passes import apply_passes
 from millstream.spark.process.failures import explain_failure
 from millstream.udas.bind.declare import adopt
 from millstream.udas.python.aggregate import PyAggregate
-from millstream.udas.python.declared import ClassProblem, check_class, find_class
+from millstream.udas.python.declaration import ClassProblem, check_class, find_class
 from millstream.udas.python.errors import UserCodeError
 from millstream.windows import Cumulate, Landmark, Session, SlideByTuple, Sliding
 from millstream.windows import Rows as RowWindow
@@ -153,7 +153,7 @@ def test_grouped_windows(cls: type, data: st.DataObject, kind: str) -> None:
     rows = data.draw(numbers())
     steps = st.integers(1, 6)
     if kind == "session":
-        job = Grouped(KEYS, beside(cls), Session(data.draw(steps)), 1)
+        job = WindowAggregateJob(KEYS, beside(cls), Session(data.draw(steps)), 1)
         check(Case(job, rows, SessionWindows, whole, 1), data)
         return
     window: Any = {
@@ -162,7 +162,7 @@ def test_grouped_windows(cls: type, data: st.DataObject, kind: str) -> None:
         "cumulate": lambda: Cumulate(2, 2 * data.draw(steps)),
         "landmark": lambda: Landmark(data.draw(st.integers(5, 17))),
     }[kind]()
-    job = Grouped(KEYS, beside(cls), window, from_first=kind == "first")
+    job = WindowAggregateJob(KEYS, beside(cls), window, from_first=kind == "first")
     if kind == "first":
         out = run(Case(job, rows, FromFirst, whole), data.draw(schedules(rows["__time"].to_pylist())))
         moved = replace(job, window=replace(window, origin=min(rows["__time"].to_pylist())), from_first=False)
@@ -188,7 +188,7 @@ def spread_streams(draw: st.DrawFn, cls: type) -> Stream:
 def test_windows_of_rows(cls: type, data: st.DataObject, by_tuple: bool, size: int, slide: int) -> None:
     stream = data.draw(spread_streams(cls))
     window = SlideByTuple(size, slide) if by_tuple else RowWindow(size, slide)
-    job = Grouped(ROW_KEYS, beside(cls, ("x0",)), window, 1)
+    job = WindowAggregateJob(ROW_KEYS, beside(cls, ("x0",)), window, 1)
     make: Any = partial(SlideByTupleWindows if by_tuple else RowWindows, job)
     for table in stream.run(make, ["k"]):
         assert_own(table.to_pylist())
@@ -199,8 +199,8 @@ def test_windows_of_rows(cls: type, data: st.DataObject, by_tuple: bool, size: i
 @given(data=st.data(), window=st.sampled_from([OverRange(5), OverRange(None), OverRows(3), OverRows(None)]))
 def test_over(cls: type, data: st.DataObject, window: OverRange | OverRows) -> None:
     stream = data.draw(spread_streams(cls))
-    calls = tuple(FramedCall(call, window) for call in beside(cls, ("x0",))[1:])
-    work = Framed((("k", pa.string()),), calls, ("id",))
+    calls = tuple(OverCall(call, window) for call in beside(cls, ("x0",))[1:])
+    work = OverAggregateJob((("k", pa.string()),), calls, ("id",))
     answers = [row for table in stream.run(partial(OverAggregate, work), ["k"]) for row in table.to_pylist()]
     assert len(answers) == len(stream.arrived)
     assert_own(answers)

@@ -13,7 +13,7 @@ import pytest
 from millstream.catalog.definitions import UserAggregate
 from millstream.expressions.tree import Call, Literal
 from millstream.structure import from_json
-from millstream.udas.body import Body, ColumnOf, Delete, InsertRows, LocalTable, Parameter, Query, Update
+from millstream.udas.body import Body, ColumnOf, Delete, InsertRows, LocalTable, Parameter, TableQuery, Update
 from millstream.udas.python.aggregate import PyAggregate
 from millstream.udas.sql_aggregate import SqlAggregate, Versions
 from millstream.udas.structure import structure_of
@@ -117,7 +117,7 @@ def changed(node: Any) -> Iterator[Any]:
                 yield replace(node, where=None)
         case Delete():
             yield replace(node, where=None)
-        case Query():
+        case TableQuery():
             yield replace(node, distinct=not node.distinct)
             yield replace(node, limit=(node.limit or 0) + 1)
             yield replace(node, items=node.items[::-1])

@@ -20,13 +20,13 @@ from millstream.aggregates.registry import find
 from millstream.errors import RunError, SettingError
 from millstream.operators.answers import END
 from millstream.operators.blobs import MemoryBlobs, from_bytes
-from millstream.operators.grouped import TIME, Call, Grouped
-from millstream.operators.join.joining import Joining, JoinKind, key_name
 from millstream.operators.join.window_join import WindowJoin
+from millstream.operators.join.window_join_job import JoinKind, WindowJoinJob, key_name
 from millstream.operators.ordered.merge_ordered import MergeOrdered
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
 from millstream.operators.panes.store import ALONE, TOGETHER
+from millstream.operators.window_aggregate_job import TIME, Call, WindowAggregateJob
 from millstream.progress.low_watermark import LowWatermark
 from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation
@@ -152,7 +152,7 @@ class WindowCount(Stage):
         if count is None:
             raise RunError("no aggregate count_star")
         window = Sliding(shape.range * SECOND, shape.slide * SECOND)
-        self._work = Grouped(((key_name(0), pa.int64()),), (Call(count([]), names=("n",)),), window)
+        self._work = WindowAggregateJob(((key_name(0), pa.int64()),), (Call(count([]), names=("n",)),), window)
         self._blobs = MemoryBlobs()
         self._operator = PanedAggregate(self._work, self._blobs)
         self._found: list[Answers] = []
@@ -189,7 +189,9 @@ class TumbleJoin(Stage):
     def __init__(self, shape: Shape) -> None:
         sides = [pa.schema({f"{side}id": pa.int64()}) for side in "lr"]
         self._blobs = MemoryBlobs()
-        self._operator = WindowJoin(Joining(JoinKind.INNER, SameTumble(shape.range * SECOND), 1, *sides), self._blobs)
+        self._operator = WindowJoin(
+            WindowJoinJob(JoinKind.INNER, SameTumble(shape.range * SECOND), 1, *sides), self._blobs
+        )
         self._found: list[Answers] = []
 
     def process(self, port: int, tuples: pa.Table) -> None:

@@ -116,7 +116,7 @@ def drive(shape: Shape) -> Kept:
 
 def _work(shape: Shape) -> Any:
     from millstream.aggregates.registry import find
-    from millstream.operators.grouped import Call, Grouped
+    from millstream.operators.window_aggregate_job import Call, WindowAggregateJob
     from millstream.windows.sliding import Sliding
 
     def call(name: str, *columns: str) -> Call:
@@ -126,12 +126,12 @@ def _work(shape: Shape) -> Any:
         return Call(aggregate([pa.float64() for _ in columns]), columns, names=(f"{name}_answer",))
 
     calls = (call("count_star"), call("max", "v"), call("sum", "v"))
-    return Grouped((("k", pa.int32()),), calls, Sliding(shape.range * SECOND, shape.slide * SECOND))
+    return WindowAggregateJob((("k", pa.int32()),), calls, Sliding(shape.range * SECOND, shape.slide * SECOND))
 
 
 def _rows(shape: Shape, random: np.random.Generator, first: int, last: int) -> pa.Table:
     """Every key so many times in each second, in the order of time."""
-    from millstream.operators.grouped import TIME
+    from millstream.operators.window_aggregate_job import TIME
 
     each = shape.keys * shape.tuples
     count = each * (last - first)

@@ -82,7 +82,7 @@ class _Feed:
 
     def rows(self, count: int) -> pa.Table:
         """The next ones."""
-        from millstream.operators.grouped import TIME
+        from millstream.operators.window_aggregate_job import TIME
 
         times = np.arange(self.time, self.time + count)
         self.time += count

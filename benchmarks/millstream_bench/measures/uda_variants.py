@@ -11,7 +11,7 @@ from millstream_bench.udas import texts
 
 if TYPE_CHECKING:
     from millstream.aggregates.contract import Aggregate
-    from millstream.operators.over.framed import Framed
+    from millstream.operators.over.over_aggregate_job import OverAggregateJob
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Variant:
     recomputes: bool = False
     """Whether an answer costs as much as the window is long, and no state is kept but the tuples."""
 
-    def work(self, window: int, slide: int) -> Framed:
+    def work(self, window: int, slide: int) -> OverAggregateJob:
         """OVER (ROWS window - 1 PRECEDING SLIDE slide)."""
-        from millstream.operators.grouped import TIME, Call
-        from millstream.operators.over.framed import Framed, FramedCall
+        from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
+        from millstream.operators.window_aggregate_job import TIME, Call
         from millstream.windows.over_rows import OverRows
 
         frame = OverRows(window - 1 if self.bounded else None, slide)
-        return Framed((), (FramedCall(Call(self.make(), self.arguments, names=("answer",)), frame),), (TIME,))
+        return OverAggregateJob((), (OverCall(Call(self.make(), self.arguments, names=("answer",)), frame),), (TIME,))
 
 
 def _sql(base: str | None = None, window: str | None = None) -> Callable[[], Aggregate]:
     def make() -> Aggregate:
-        from millstream.udas.choose import sql_aggregate
+        from millstream.udas.choose_form import sql_aggregate
         from millstream.udas.sql_aggregate import Versions
 
         return sql_aggregate(Versions(base and texts.body_of(base), window and texts.body_of(window)))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pytest
 from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream_bench.nexmark import oracles, queries
 from millstream_bench.nexmark.folder import write
 from millstream_bench.nexmark.settings import Settings
@@ -107,7 +107,7 @@ def test_every_query_binds_without_a_warning(name: str) -> None:
     catalog, warnings = Catalog(), []
     for statement in statements(queries.text(name, "data", "csv", f"json:out/{name}", 3)):
         bound = bind(statement, catalog)
-        pretend(bound, catalog)
+        dry_run(bound, catalog)
         warnings += getattr(bound, "warnings", ())
     assert warnings == []
 

@@ -15,7 +15,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import UserAggregate
 from millstream.language.binder import bind
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.mill import Mill
 from millstream.udas.kernels.kernel import kernel_of
 from millstream_bench.soccer.aggregates import EVENT, GRIDS, BallLog, Heat
@@ -30,7 +30,7 @@ SECOND = 1_000_000
 def bound(text: str) -> Catalog:
     catalog = Catalog()
     for statement in statements(text):
-        pretend(bind(statement, catalog), catalog)
+        dry_run(bind(statement, catalog), catalog)
     return catalog
 
 

@@ -16,7 +16,7 @@ from millstream.cli.main import main
 from millstream.errors import SettingError
 from millstream.language.binder import bind
 from millstream.language.parser import parse
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream_bench.data.rows import START_MICROS
 from millstream_bench.harness.report import Result
 from millstream_bench.harness.workload import Setting
@@ -41,7 +41,7 @@ def test_the_one_in_sql_is_judged(workload: Any) -> None:
     for job in texts.values():
         catalog = Catalog()
         for statement in parse(f"{job.streams()}; CREATE QUERY q AS {job.select()}"):
-            pretend(bind(statement, catalog), catalog)
+            dry_run(bind(statement, catalog), catalog)
 
 
 def test_a_workload_has_the_name_of_its_file() -> None:

@@ -15,9 +15,9 @@ from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.connectors.bad_files import WAY_OUT, BadFile
+from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
 from millstream.connectors.files.lines import LINE, csv_rows, with_origins
-from millstream.connectors.files.listed import following, is_judged, source_path, stored
-from millstream.connectors.files.opened import opened
+from millstream.connectors.files.open_files import open_each
 from millstream.connectors.formats.csv_headers import MOST_COLUMNS, some
 from millstream.connectors.formats.csv_records import RECORDS, records_of
 from millstream.connectors.formats.text_files import LINES, TextFiles, header_of, text_rows
@@ -74,11 +74,11 @@ def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals
 def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: bool) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    judged = is_judged(stream, path)
+    judged = rejects_bad_files(stream, path)
     headers = _different(_headers(path)) if options["header"] and not judged else []
     header = headers[0] if len(headers) == 1 else None
     fields = _file_schema(header, path, stream.arriving, options, f"stream {stream.name}")
-    reader = following(host.spark, path, options, stream.name)
+    reader = stream_reader(host.spark, path, options, stream.name)
     text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
     several = bool(options["multiline"]) or (bool(options["header"]) and header is None)
     if judged or (several and is_local(path) and not is_parted(path)):
@@ -116,7 +116,7 @@ def _opened(
         rejects=judged,
         explains=headed and rejected,
     )
-    frame = csv_rows(opened(reader, text_rows(how), LINES), columns, columns, text, opened=True)
+    frame = csv_rows(open_each(reader, text_rows(how), LINES), columns, columns, text, opened=True)
     return Arrivals(frame, "csv", F.col(ORIGIN), columns, how.delimiter, filed=True, judged=judged, headed=headed)
 
 
@@ -125,7 +125,7 @@ def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     path = source_path(host, table.source, f"table {table.name}")
     header = next(_headers(path), None) if options["header"] else None
     schema = spark_schema(_file_schema(header, path, table.schema, options, f"table {table.name}"))
-    reader = stored(host.spark, path).options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
+    reader = table_reader(host.spark, path).options(**{**_file_options(options), "mode": "FAILFAST"}).schema(schema)
     return reader.format("csv").load().select(*[f"`{c.name}`" for c in table.schema])
 
 

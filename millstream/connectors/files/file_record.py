@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from millstream.connectors.files.held_file import HeldFile
+from millstream.connectors.files.locked_file import LockedFile
 from millstream.connectors.place import QueryPlace
 from millstream.errors import RunError
 
@@ -50,7 +50,7 @@ class FileRecord:
         """Keep it. That a batch is being added need not be on disk before the batch is, and that is waited for."""
         place.save(RECORD, asdict(self), durable=not self.open)
 
-    def check_file(self, file: HeldFile, place: QueryPlace) -> None:
+    def check_file(self, file: LockedFile, place: QueryPlace) -> None:
         """Refuse to go on with a file that is not as it was left. What a kill left behind its end does no harm."""
         if not file.is_in_place:
             raise RunError(gone(file.path, place))

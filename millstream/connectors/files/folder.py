@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.files.file_record import gone, moved_to
 from millstream.connectors.files.file_system import Files, is_hidden
-from millstream.connectors.files.held_folder import HeldFolder
+from millstream.connectors.files.locked_folder import LockedFolder
 from millstream.connectors.paths import is_local
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import as_text, writer_options
@@ -62,7 +62,7 @@ class FolderSink:
             raise
         others.add(self._mark)
 
-    def _made(self, place: QueryPlace) -> HeldFolder | None:
+    def _made(self, place: QueryPlace) -> LockedFolder | None:
         """The folder, if it is on this machine: one that was written to must still be there."""
         local = is_local(self._path)
         at = Path(self._path.removeprefix("file:"))
@@ -71,7 +71,7 @@ class FolderSink:
             raise RunError(moved_to(before, self._path, place))
         if local and before is not None and not at.is_dir():
             raise RunError(gone(self._path, place))
-        held = HeldFolder(at) if local else None
+        held = LockedFolder(at) if local else None
         if not local:
             self._files.make_folder(self._path)
         if not place.fresh:
@@ -95,7 +95,7 @@ class FolderSink:
         for name in left:
             self._files.remove(f"{self._path}/{name}")
 
-    def readied(self, frame: DataFrame) -> DataFrame:
+    def prepare(self, frame: DataFrame) -> DataFrame:
         """Text where the format knows nothing else."""
         self._partitions = resolved(self._partitions, frame.columns)
         return as_text(frame, self._kind)

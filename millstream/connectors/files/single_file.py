@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.files.file_record import FileRecord, gone, moved_to
-from millstream.connectors.files.held_file import HeldFile
+from millstream.connectors.files.locked_file import LockedFile
 from millstream.connectors.paths import is_local
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import as_text, writer_options
@@ -63,9 +63,9 @@ class SingleFileSink:
         if not place.fresh:
             self._remove_staging()
 
-    def _opened(self, found: FileRecord | None) -> HeldFile:
+    def _opened(self, found: FileRecord | None) -> LockedFile:
         try:
-            return HeldFile(self._path, create=found is None or not found.is_anywhere)
+            return LockedFile(self._path, create=found is None or not found.is_anywhere)
         except FileNotFoundError:
             assert found is not None  # noqa: S101  (else it would have been made)
             moved = found.path not in {"", str(self._path)}
@@ -87,7 +87,7 @@ class SingleFileSink:
             )
         return FileRecord(-1, length, str(self._path), self._file.inode, self._file.tail(length), open=False)
 
-    def readied(self, frame: DataFrame) -> DataFrame:
+    def prepare(self, frame: DataFrame) -> DataFrame:
         """Text where the format knows nothing else."""
         columns = tuple(field.name for field in frame.schema)
         self._record.check_contents(self._path, columns, self._form)

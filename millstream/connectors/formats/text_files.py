@@ -18,7 +18,7 @@ from millstream.connectors.formats.rejection import BLANK, LINE_BYTES
 from millstream.connectors.formats.text_blocks import BOM, blocks_of, lines_of
 from millstream.connectors.paths import place_of
 from millstream.spark.stage.arrival_order import FILE_DDL, FILE_FIELD
-from millstream.spark.stage.collector import settle
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
 
 ORDERED = "__ordered"
 """The fields of a line in the order of the stream; NULL where the line has them so."""
@@ -68,7 +68,7 @@ def text_rows(how: TextFiles) -> Arrow:
                         many = len(columns[0])
                         arrays = [*columns, pa.repeat(pa.scalar(uri), many), pa.repeat(file, many)]
                         yield pa.RecordBatch.from_arrays(arrays, names=_NAMES)
-        settle()
+        freeze_imported_modules()
 
     return run
 

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.definitions import Stream, Table
 from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
+from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
 from millstream.connectors.files.lines import json_rows, with_origins
-from millstream.connectors.files.listed import following, is_judged, source_path, stored
-from millstream.connectors.files.opened import opened
+from millstream.connectors.files.open_files import open_each
 from millstream.connectors.formats.text_files import LINES, TextFiles, text_rows
 from millstream.spark.host import Host
 
@@ -35,9 +35,9 @@ def _judged(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals 
     """The arrivals of files that we open ourselves, if bad ones are to be found first."""
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    if not is_judged(stream, path):
+    if not rejects_bad_files(stream, path):
         return None
-    lines = opened(following(host.spark, path, options, stream.name), text_rows(TextFiles(rejects=True)), LINES)
+    lines = open_each(stream_reader(host.spark, path, options, stream.name), text_rows(TextFiles(rejects=True)), LINES)
     frame = json_rows(lines, stream.arriving, TEXT_OPTIONS, opened=True)
     return Arrivals(frame, "json", F.col(ORIGIN), stream.arriving, filed=True, judged=True)
 
@@ -45,11 +45,11 @@ def _judged(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals 
 def _lines(host: Host, stream: Stream, options: dict[str, object]) -> DataFrame:
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    return following(host.spark, path, options, stream.name).format("text").load()
+    return stream_reader(host.spark, path, options, stream.name).format("text").load()
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table; one that does not parse is an error."""
     path = source_path(host, table.source, f"table {table.name}")
-    reader = stored(host.spark, path).option("mode", "FAILFAST").schema(spark_schema(table.schema))
+    reader = table_reader(host.spark, path).option("mode", "FAILFAST").schema(spark_schema(table.schema))
     return reader.format("json").load()

@@ -18,9 +18,9 @@ from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Schema
 from millstream.connectors.arrivals import RAW, Arrivals, ddl, spark_schema
 from millstream.connectors.bad_files import BAD
-from millstream.connectors.files.direct_read import ORIGIN, PATH, WRITTEN_SQL, rows_of
-from millstream.connectors.files.listed import following, is_judged, source_path, stored
-from millstream.connectors.files.opened import opened
+from millstream.connectors.files.arrow_ingress import ORIGIN, PATH, WRITTEN_SQL, rows_of
+from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
+from millstream.connectors.files.open_files import open_each
 from millstream.connectors.paths import is_local, is_parted, local_files
 from millstream.spark.host import Host
 from millstream.spark.stage.arrival_order import FILE_DDL
@@ -30,11 +30,11 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The rows of files that are there and of files that appear."""
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    reader = following(host.spark, path, options, stream.name)
+    reader = stream_reader(host.spark, path, options, stream.name)
     nothing = F.lit(None).cast("string")
-    judged = is_judged(stream, path)
+    judged = rejects_bad_files(stream, path)
     if judged or _is_for_arrow(path, stream.arriving, empty=True):
-        frame = opened(reader, rows_of(arrow_schema(stream.arriving), judged), _columns(stream.arriving, judged))
+        frame = open_each(reader, rows_of(arrow_schema(stream.arriving), judged), _columns(stream.arriving, judged))
         return Arrivals(frame.withColumn(RAW, nothing), None, F.col(ORIGIN), stream.arriving, filed=True, judged=judged)
     frame = reader.schema(spark_schema(stream.arriving)).format("parquet").load()
     return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving)
@@ -43,7 +43,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:
     """The rows of a stored table."""
     path = source_path(host, table.source, f"table {table.name}")
-    reader = stored(host.spark, path)
+    reader = table_reader(host.spark, path)
     if _is_for_arrow(path, table.schema, empty=False):
         files = reader.format("binaryFile").load().select(PATH, F.expr(WRITTEN_SQL))
         return files.mapInArrow(rows_of(arrow_schema(table.schema)), _columns(table.schema)).drop(ORIGIN)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Applied, ColumnOf, Constant, Predicate, Step, WhereTrue, Whole
+from millstream.expressions.arrow.steps import Applied, ArrowExpression, ColumnOf, Constant, Step, WhereTrue, Whole
 
 
-def reads(predicate: Predicate) -> frozenset[str] | None:
+def reads(predicate: ArrowExpression) -> frozenset[str] | None:
     """The columns that an expression reads; None if that cannot be told.
 
     >>> sorted(reads(Whole(Applied(pc.less, (ColumnOf("x", None), ColumnOf("y", None))))))
@@ -18,7 +18,7 @@ def reads(predicate: Predicate) -> frozenset[str] | None:
     return _read(predicate.step) if isinstance(predicate, Whole) else None
 
 
-def terms(predicate: Predicate) -> tuple[Predicate, ...]:
+def terms(predicate: ArrowExpression) -> tuple[ArrowExpression, ...]:
     """Conditions that all hold where this one does, and only there.
 
     >>> [list(reads(term)) for term in terms(Whole(Applied(pc.and_kleene, (ColumnOf("x", None), ColumnOf("y", None)))))]
@@ -30,7 +30,7 @@ def terms(predicate: Predicate) -> tuple[Predicate, ...]:
     return (predicate,)
 
 
-def renamed(predicate: Predicate, names: Mapping[str, str]) -> Predicate | None:
+def renamed(predicate: ArrowExpression, names: Mapping[str, str]) -> ArrowExpression | None:
     """The same of columns with other names; None if some has none.
 
     >>> reads(renamed(Whole(ColumnOf("x", None)), {"x": "z"}))
@@ -42,7 +42,7 @@ def renamed(predicate: Predicate, names: Mapping[str, str]) -> Predicate | None:
     return Whole(_renamed(predicate.step, names))
 
 
-def source_of(predicate: Predicate) -> ColumnOf | None:
+def source_of(predicate: ArrowExpression) -> ColumnOf | None:
     """The column that an expression is, if it is no more than that."""
     return predicate.step if isinstance(predicate, Whole) and isinstance(predicate.step, ColumnOf) else None
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from millstream.expressions.arrow.values import Values
 
-Predicate = Callable[[pa.Table], pa.Array]
+ArrowExpression = Callable[[pa.Table], pa.Array]
 """Says of each row of a table whether a condition holds, or what an expression gives; NULL where that is unknown."""
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millstream.catalog.schema import SqlType
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.expressions.build.builder import Builder, Unsupported
 from millstream.expressions.build.nodes import BUILDS
 from millstream.expressions.build.types import tree_type
@@ -21,7 +21,7 @@ from millstream.expressions.tree import BOOL, UNKNOWN, Column, Value
 from millstream.language.types.infer import infer
 
 
-def predicate(condition: exp.Expression, types: Mapping[str, SqlType]) -> Predicate:
+def predicate(condition: exp.Expression, types: Mapping[str, SqlType]) -> ArrowExpression:
     """A bound condition as a function of tables that have its columns; it can be pickled.
 
     ValueError says that a part of it is unsupported.
@@ -35,7 +35,7 @@ def predicate(condition: exp.Expression, types: Mapping[str, SqlType]) -> Predic
     return _compiled(condition, types, truth=True)[0]
 
 
-def value(expression: exp.Expression, types: Mapping[str, SqlType]) -> tuple[Predicate, pa.DataType]:
+def value(expression: exp.Expression, types: Mapping[str, SqlType]) -> tuple[ArrowExpression, pa.DataType]:
     """A bound expression as a function of tables that have its columns, and the type of what it gives.
 
     ValueError says that a part of it is unsupported.
@@ -65,7 +65,9 @@ def unsupported(condition: exp.Expression) -> exp.Expression | None:
     return node
 
 
-def _compiled(expression: exp.Expression, types: Mapping[str, SqlType], truth: bool) -> tuple[Predicate, pa.DataType]:
+def _compiled(
+    expression: exp.Expression, types: Mapping[str, SqlType], truth: bool
+) -> tuple[ArrowExpression, pa.DataType]:
     typed = expression.copy()
     infer(typed, types)
     originals = {id(copied): node for copied, node in zip(typed.walk(), expression.walk(), strict=True)}

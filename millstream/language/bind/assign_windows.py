@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Assigned
+from millstream.catalog.definitions import AssignWindowsSpec
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import NameTaken, NotYet, Refused
 from millstream.language.bind.calls import written_call
@@ -23,7 +23,7 @@ def assigns(query: exp.Select, scope: Scope) -> bool:
     return scope.clause is not None and not grouped and not windows_of(query) and next(calls, None) is None
 
 
-def assigned_scope(scope: Scope, text: str) -> tuple[Scope, Assigned]:
+def assigned_scope(scope: Scope, text: str) -> tuple[Scope, AssignWindowsSpec]:
     """The scope with window_start and window_end, and what fills them."""
     clause = scope.clause
     assert clause is not None  # noqa: S101  (`assigns` says so)
@@ -51,4 +51,4 @@ def assigned_scope(scope: Scope, text: str) -> tuple[Scope, Assigned]:
             raise NameTaken(f"{scope.name} already has a column '{name}'", text, clause.span, clause="FROM", hint=hint)
     stamps = (Column(name, sql_type("timestamp")) for name in BOUNDS)
     schema = Schema([*scope.schema, *stamps])
-    return replace(scope, schema=schema, clause=None), Assigned(paned, time)
+    return replace(scope, schema=schema, clause=None), AssignWindowsSpec(paned, time)

@@ -13,8 +13,8 @@ from millstream.aggregates.choice import Choice
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.first import First
 from millstream.aggregates.last import Last
-from millstream.aggregates.steered import Steered
 from millstream.aggregates.string_agg import StringAgg
+from millstream.aggregates.tally_with_constant import TallyWithConstant
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
@@ -27,7 +27,7 @@ from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import functions
-from millstream.udas.choose import grouped_aggregate, sql_aggregate
+from millstream.udas.choose_form import grouped_aggregate, sql_aggregate
 from millstream.udas.sql_aggregate import Versions
 
 
@@ -90,7 +90,7 @@ def bind_call(call: WrittenCall, name: str, scope: Scope, text: str, *, grouped:
     if call.within is not None:
         arguments = _within_group(call.within, arguments, function, found, node, text)
     constant: Any = None
-    if issubclass(found, Steered) and found.arity == 2 and len(arguments) == 2:
+    if issubclass(found, TallyWithConstant) and found.arity == 2 and len(arguments) == 2:
         constant = _constant(arguments.pop(), function, text)
     bound = [bind_expression(a, scope, text, "SELECT") for a in arguments]
     problem, instance = _instance(found, function, [t for _, t in bound], constant)
@@ -178,7 +178,7 @@ def _instance(
         return f"{name} takes {found.arity} argument{'' if found.arity == 1 else 's'}, not {given}", None
     try:
         plain = found(arrows)
-        if constant is None or not isinstance(plain, Steered):
+        if constant is None or not isinstance(plain, TallyWithConstant):
             return "", plain
         if pt.is_floating(plain.steering) and isinstance(constant, str):
             return f"the second argument of {name} must be a number, not '{constant}'", None

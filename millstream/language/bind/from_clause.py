@@ -15,21 +15,21 @@ from millstream.catalog.definitions import (
     Select,
     Stream,
     Table,
-    TableJoined,
+    TableJoinSpec,
     TimeStamp,
-    WindowJoined,
+    WindowJoinSpec,
 )
 from millstream.errors import EslError, EslSyntaxError, Refused, UnknownName, suggest
 from millstream.expressions.build.reading import all_of, terms_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns
 from millstream.language.bind.expressions import bind_expression
-from millstream.language.bind.joins import Input, Join, Joiner, not_in
-from millstream.language.bind.progressing import progressing
+from millstream.language.bind.joins import Join, Joiner, JoinInput, not_in
+from millstream.language.bind.progress_columns import progress_columns
 from millstream.language.bind.python_calls import python_aggregates
 from millstream.language.bind.scope import NOTHING, Scope
 from millstream.language.bind.user_calls import user_versions
 from millstream.language.clauses.join_window import join_window
-from millstream.language.clauses.table_functions import Input as FunctionInput
+from millstream.language.clauses.table_functions import TableArgument as FunctionInput
 from millstream.language.clauses.table_functions import function_window
 from millstream.language.clauses.window_clause import WindowClause
 from millstream.language.parse.nodes import EslWindow
@@ -79,20 +79,20 @@ class From:
         rest.set("where", None if condition is None else exp.Where(this=condition))
         return scope, rest
 
-    def _operand(self, node: exp.Expression) -> Input:
+    def _operand(self, node: exp.Expression) -> JoinInput:
         """One input of a join; its window may stand before or after its name in this FROM."""
         window = _window_of(node)
         if window is None:
-            return Input(self._relation(node), None, span_of(node))
+            return JoinInput(self._relation(node), None, span_of(node))
         table = window.this
         if alias := window.args.get("alias"):
             table = table.copy()
             table.set("alias", alias)
-        return Input(self._relation(table), join_window(window, self.text), span_of(table) or span_of(window))
+        return JoinInput(self._relation(table), join_window(window, self.text), span_of(table) or span_of(window))
 
     def _function_window(
-        self, query: exp.Select, first: Input, others: list[Join]
-    ) -> tuple[WindowClause | None, Input, list[Join]]:
+        self, query: exp.Select, first: JoinInput, others: list[Join]
+    ) -> tuple[WindowClause | None, JoinInput, list[Join]]:
         """The inputs without table functions, and the window of what they are joined to.
 
         Without aggregates a table function is a subquery, which gives each tuple its windows. With them the windows are
@@ -122,13 +122,13 @@ class From:
         inputs = [replace(i, scope=replace(i.scope, clause=None)) for i in inputs]
         return window, inputs[0], [replace(j, input=i) for j, i in zip(others, inputs[1:], strict=True)]
 
-    def _assigned(self, given: Input) -> Input:
+    def _assigned(self, given: JoinInput) -> JoinInput:
         """The windows of a table function as two more columns."""
         if given.scope.clause is None:
             return given
         scope, assigned = assigned_scope(given.scope, self.text)
         items = tuple(Item(c.name, exp.column(exp.to_identifier(c.name, quoted=True)), c.type) for c in scope.schema)
-        times = progressing(items, scope)
+        times = progress_columns(items, scope)
         time, others = (times[0], times[1:]) if times else (None, ())
         select = Select(scope.source, items, None, scope.bounded, time, assigned=assigned, other_times=others)
         return replace(given, scope=self._nested(select, scope.name))
@@ -270,7 +270,7 @@ def _is_latent(select: Select, catalog: Catalog) -> bool:
     if select.bounded or select.time or select.windowed or select.framed or select.assigned:
         return False
     match select.source:
-        case WindowJoined() | TableJoined():
+        case WindowJoinSpec() | TableJoinSpec():
             return False
         case str():
             return _is_latent_relation(select.source, catalog)

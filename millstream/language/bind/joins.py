@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Equality, Item, Select, TableJoined, WindowJoined
+from millstream.catalog.definitions import Equality, Item, Select, TableJoinSpec, WindowJoinSpec
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.expressions.build.reading import all_of, columns_of, draws_lots, terms_of
@@ -32,7 +32,7 @@ WINDOW_HINT = (
 
 
 @dataclass(frozen=True)
-class Input:
+class JoinInput:
     """One input as it was written: what it is, its window, and where it stands."""
 
     scope: Scope
@@ -44,7 +44,7 @@ class Input:
 class Join:
     """An input that is joined to those before it."""
 
-    input: Input
+    input: JoinInput
     kind: JoinKind
     conditions: tuple[exp.Expression, ...] = ()
     using: tuple[exp.Identifier, ...] = ()
@@ -77,7 +77,7 @@ class Joiner:
     shared: bool = False
 
     def join(
-        self, first: Input, joins: Sequence[Join], where: Sequence[exp.Expression]
+        self, first: JoinInput, joins: Sequence[Join], where: Sequence[exp.Expression]
     ) -> tuple[Scope, list[exp.Expression]]:
         """What the names of the SELECT can mean, and the conditions of WHERE that are left to it.
 
@@ -106,7 +106,7 @@ class Joiner:
 
     # -- inputs --------------------------------------------------------------------------------------------
 
-    def _names(self, inputs: Sequence[Input], kinds: Sequence[JoinKind]) -> list[dict[str, str]]:
+    def _names(self, inputs: Sequence[JoinInput], kinds: Sequence[JoinKind]) -> list[dict[str, str]]:
         """What the columns of each input are called: names that several have get the name of the input before them.
 
         Not with a dot between: PySpark would take that for a field of a struct.
@@ -135,7 +135,7 @@ class Joiner:
             names.append(mine)
         return names
 
-    def _side(self, given: Input, names: dict[str, str], named: Name | None) -> _Side:
+    def _side(self, given: JoinInput, names: dict[str, str], named: Name | None) -> _Side:
         scope = given.scope
         items = tuple(Item(names[c.name], _column(c.name), c.type) for c in scope.schema)
         time = self._time(given, named)
@@ -144,7 +144,7 @@ class Joiner:
         times = tuple(names[t] for t in dict.fromkeys((*([time] if time else []), *scope.other_times)))
         return _Side(select, (member,), times, (given.window,), given.span)
 
-    def _time(self, given: Input, named: Name | None) -> str | None:
+    def _time(self, given: JoinInput, named: Name | None) -> str | None:
         """The column along which an input is joined; None if it has none. A table may have that of another window."""
         window, scope = given.window, given.scope
         if window is not None and window.time is not None:
@@ -215,11 +215,11 @@ class Joiner:
         if window := next((w for w in table.windows if w is not None), None):
             message, hint = f"{table.names} is a table and has no window", "leave the window out"
             raise EslSyntaxError(message, self.text, window.span, clause="FROM", hint=hint)
-        joined = TableJoined(stream.select, table.select, kind, all_of(conditions))
+        joined = TableJoinSpec(stream.select, table.select, kind, all_of(conditions))
         if not kind.paired and not stream.select.bounded:
             theirs = [c for c in conditions if columns_of(c) <= table.columns]
             rest = [c for c in conditions if c not in theirs]
-            joined = TableJoined(stream.select, _filtered(table.select, theirs), kind, all_of(rest))
+            joined = TableJoinSpec(stream.select, _filtered(table.select, theirs), kind, all_of(rest))
             equalities = [self._equality(c, stream, table) for c in rest]
             if None in equalities or not equalities:
                 raise NotYet(
@@ -244,7 +244,7 @@ class Joiner:
         )
 
     def _of(
-        self, source: WindowJoined | TableJoined, left: _Side, right: _Side, kind: JoinKind, times: tuple[str, ...]
+        self, source: WindowJoinSpec | TableJoinSpec, left: _Side, right: _Side, kind: JoinKind, times: tuple[str, ...]
     ) -> Select:
         columns = [*left.select.schema, *(right.select.schema if kind.paired else ())]
         items = tuple(Item(c.name, _column(c.name), c.type) for c in columns)
@@ -284,7 +284,7 @@ class Joiner:
             residual = [before.taken_from(condition) for condition in residual]
             check_pairs(residual, kind, self.text, right.span)
         sides = (_filtered(left.select, ours, before.items[0]), _filtered(right.select, theirs, before.items[1]))
-        joined = WindowJoined(*sides, kind, reach, times, tuple(equalities), None if inner else all_of(residual))
+        joined = WindowJoinSpec(*sides, kind, reach, times, tuple(equalities), None if inner else all_of(residual))
         kept = {
             JoinKind.INNER: (*left.times, *right.times),
             JoinKind.RIGHT: right.times,

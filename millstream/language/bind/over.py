@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.aggregates import registry
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Framed, FramedCall, Item, Select
+from millstream.catalog.definitions import Item, OverAggregateSpec, OverCallSpec, Select
 from millstream.catalog.schema import Schema, type_name
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.reading import columns_of
@@ -48,7 +48,7 @@ class _Group:
     keys: tuple[Item, ...]
     time: str | None
     by_arrival: bool = False
-    calls: list[FramedCall] = field(default_factory=list)
+    calls: list[OverCallSpec] = field(default_factory=list)
 
 
 @dataclass
@@ -63,7 +63,7 @@ class _Frames:
     clauses: list[OverClause] = field(default_factory=list)
 
     @property
-    def calls(self) -> list[FramedCall]:
+    def calls(self) -> list[OverCallSpec]:
         """All calls, in the order of their groups."""
         return [call for group in self.groups.values() for call in group.calls]
 
@@ -97,13 +97,13 @@ class _Frames:
             raise EslSyntaxError(message, self.text, span_of(node), clause="SELECT", hint=hint)
         return node
 
-    def _call(self, node: EslWindow) -> FramedCall:
+    def _call(self, node: EslWindow) -> OverCallSpec:
         call = written_call(node.this, self.scope)
         if call is None:
             raise _no_aggregate(node, self.text)
         return self._bound(call, self._clause(node))
 
-    def _bound(self, call: WrittenCall, clause: OverClause) -> FramedCall:
+    def _bound(self, call: WrittenCall, clause: OverClause) -> OverCallSpec:
         time = self._time(clause)
         # User-defined aggregates go tuple by tuple: a step of their own.
         user = name_of_call(call.function) in self.scope.aggregates
@@ -117,7 +117,7 @@ class _Frames:
             if known.window == window and same_call(known.call, bound):
                 return known
         self.clauses.append(clause)
-        group.calls.append(FramedCall(bound, window))
+        group.calls.append(OverCallSpec(bound, window))
         return group.calls[-1]
 
     def _check_active(self, call: WrittenCall, clause: OverClause) -> None:
@@ -234,17 +234,17 @@ def _named(node: exp.Expression, frames: _Frames, text: str) -> list[exp.Express
     return [exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))]
 
 
-def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[Framed, ...]:
+def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[OverAggregateSpec, ...]:
     """One step per partition; each passes on what later steps and the result need."""
     needed = set(columns_of(*results))
     # Rows of several columns are taken apart at the end: until then they are one column.
     needed |= {c.call.name for g in groups for c in g.calls if {k.name for k in c.call.columns} & needed}
-    framed: list[Framed] = []
+    framed: list[OverAggregateSpec] = []
     for number, group in reversed(list(enumerate(groups))):
         own = {column.name for c in group.calls for column in c.call.columns} | {c.call.name for c in group.calls}
         earlier = [c.call.name for g in groups[:number] for c in g.calls]
         carried = tuple(name for name in (*scope.schema.names, *earlier) if name in needed)
-        framed.append(Framed(group.keys, tuple(group.calls), group.time, carried))
+        framed.append(OverAggregateSpec(group.keys, tuple(group.calls), group.time, carried))
         read = [e for c in group.calls for e in (*c.call.arguments, c.call.condition) if e is not None]
         needed = (needed - own) | columns_of(*(k.expression for k in group.keys), *read)
         needed |= {group.time} if group.time else set()

@@ -18,7 +18,7 @@ from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.udas.python.aggregate import PromisedAggregate, PyAggregate
-from millstream.udas.python.declared import known_class
+from millstream.udas.python.declaration import known_class
 
 if TYPE_CHECKING:
     from millstream.language.bind.calls import WrittenCall

@@ -9,10 +9,10 @@ from millstream.catalog.definitions import (
     PythonAggregate,
     Select,
     Table,
-    TableJoined,
-    United,
+    TableJoinSpec,
+    UnionSpec,
     UserAggregate,
-    WindowJoined,
+    WindowJoinSpec,
 )
 from millstream.catalog.schema import Column, Schema, SqlType
 from millstream.language.clauses.window_clause import WindowClause
@@ -47,7 +47,7 @@ class Scope:
     schema: Schema
     bounded: bool
     time: str | None = None
-    source: Select | United | WindowJoined | TableJoined | str | None = None
+    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | str | None = None
     clause: WindowClause | None = None
     latent: bool = False
     aggregates: Mapping[str, UserVersions] = field(default_factory=dict)

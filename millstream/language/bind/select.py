@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Assigned, Item, Select, Table
+from millstream.catalog.definitions import AssignWindowsSpec, Item, Select, Table
 from millstream.errors import EslSyntaxError, NotYet, Refused
 from millstream.language.bind.assign_windows import assigned_scope, assigns
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
@@ -15,7 +15,7 @@ from millstream.language.bind.expressions import bind_expression, bind_predicate
 from millstream.language.bind.from_clause import Ctes, From
 from millstream.language.bind.items import bind_items
 from millstream.language.bind.over import bind_over, overs_of
-from millstream.language.bind.progressing import progressing
+from millstream.language.bind.progress_columns import progress_columns
 from millstream.language.bind.python_calls import python_aggregates, refuse_bare
 from millstream.language.bind.scope import Scope
 from millstream.language.bind.union import bind_union
@@ -76,7 +76,7 @@ def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
     return _plain(query, scope, text)
 
 
-def _plain(query: exp.Select, scope: Scope, text: str, assigned: Assigned | None = None) -> Select:
+def _plain(query: exp.Select, scope: Scope, text: str, assigned: AssignWindowsSpec | None = None) -> Select:
     """A SELECT that computes each of its rows from one row."""
     if emit := query.args.get("emit"):
         hint = "EMIT belongs to an aggregate over a window, as in count(*) [RANGE 1 HOUR, WA ts]"
@@ -85,7 +85,7 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: Assigned | None
     where = query.args.get("where")
     items = bind_items(query.expressions, scope, text)
     bound_where = bind_predicate(where.this, scope, text, "WHERE") if where else None
-    times = progressing(items, scope)
+    times = progress_columns(items, scope)
     refuse_unbounded(query, scope, text)
     aliases = {i.name.lower(): i.expression for i in items}
     return Select(

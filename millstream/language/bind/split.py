@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.catalog.definitions import Output, Select, Sink, TableJoined, WindowJoined
+from millstream.catalog.definitions import Output, Select, Sink, TableJoinSpec, WindowJoinSpec
 from millstream.connectors.registry import connector
 from millstream.errors import Refused
 from millstream.language.parse.statements import Name
@@ -40,9 +40,9 @@ def _meetings(select: Select) -> list[tuple[object, ...]]:
     match select.source:
         case Select() as below:
             return _meetings(below)
-        case WindowJoined(left=left, right=right) as joined:
+        case WindowJoinSpec(left=left, right=right) as joined:
             how: tuple[object, ...] = (joined.kind, joined.reach, joined.equalities, joined.residual)
-        case TableJoined(left=left, right=right) as joined:
+        case TableJoinSpec(left=left, right=right) as joined:
             how = (joined.kind, joined.condition)
         case _:
             return []

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, Meeting, Select, United
+from millstream.catalog.definitions import Item, Select, UnionKind, UnionSpec
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import EslSyntaxError, Refused, TypeMismatch
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
@@ -32,7 +32,7 @@ def bind_union(query: exp.SetOperation, text: str, bind: Bind) -> Select:
     bounded = selects[0].bounded
     timed = not bounded and times[0] is not None and len(set(times)) == 1
     time = names[times[0]] if timed and times[0] is not None else None
-    if time is None and not bounded and meeting is not Meeting.ALL:
+    if time is None and not bounded and meeting is not UnionKind.ALL:
         raise Refused(
             f"{meeting.value} of streams needs their time stamps: without them nothing could ever be forgotten",
             text,
@@ -42,7 +42,7 @@ def bind_union(query: exp.SetOperation, text: str, bind: Bind) -> Select:
         )
     parts = tuple(_cast(select, names, types, time) for select in selects)
     items = tuple(Item(n, _column(n), t) for n, t in zip(names, types, strict=True))
-    whole = Select(United(parts, meeting, time), items, None, bounded, time)
+    whole = Select(UnionSpec(parts, meeting, time), items, None, bounded, time)
     scope = Scope("the union", whole.schema, bounded, time, source=whole.source)
     ends = exp.Select(**{key: query.args.get(key) for key in ("order", "limit", "offset")})
     refuse_unbounded(ends, scope, text)
@@ -52,13 +52,13 @@ def bind_union(query: exp.SetOperation, text: str, bind: Bind) -> Select:
     return replace(whole, **clauses)  # type: ignore[arg-type]
 
 
-def _meeting(query: exp.SetOperation) -> Meeting:
+def _meeting(query: exp.SetOperation) -> UnionKind:
     if query.meta.get("ordered"):
-        return Meeting.ORDERED
-    return Meeting.UNIQUE if query.args.get("distinct") else Meeting.ALL
+        return UnionKind.ORDERED
+    return UnionKind.UNIQUE if query.args.get("distinct") else UnionKind.ALL
 
 
-def _parts(query: exp.Query, meeting: Meeting) -> Iterator[exp.Query]:
+def _parts(query: exp.Query, meeting: UnionKind) -> Iterator[exp.Query]:
     """The SELECTs of a chain of the same word; what is united in another way is a part of its own."""
     own = not query.args.get("order") and not query.args.get("limit")
     for side in (query.this, query.expression):
@@ -69,7 +69,7 @@ def _parts(query: exp.Query, meeting: Meeting) -> Iterator[exp.Query]:
             yield side
 
 
-def _check(select: Select, first: Select, node: exp.Query, meeting: Meeting, text: str) -> None:
+def _check(select: Select, first: Select, node: exp.Query, meeting: UnionKind, text: str) -> None:
     if len(select.items) != len(first.items):
         raise EslSyntaxError(
             f"one SELECT has {len(first.items)} columns and another {len(select.items)}",
@@ -88,7 +88,7 @@ def _check(select: Select, first: Select, node: exp.Query, meeting: Meeting, tex
         )
 
 
-def _type(place: int, selects: list[Select], nodes: list[exp.Query], meeting: Meeting, text: str) -> SqlType:
+def _type(place: int, selects: list[Select], nodes: list[exp.Query], meeting: UnionKind, text: str) -> SqlType:
     types = [s.items[place].type for s in selects]
     found = widest(types)
     if found is None:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import AggregateCall, Item, Select, Windowed
+from millstream.catalog.definitions import AggregateCall, Item, Select, WindowAggregateSpec
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.language.bind.bounded import bounded_clauses
@@ -106,7 +106,7 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     # ORDER BY may call aggregates of its own, so it comes before the calls are counted.
     ends = bounded_clauses(query, bound_items, text, lambda k: _bound(_rewrite(k, grouping), grouping, "ORDER BY")[0])
     where = query.args.get("where")
-    windowed = Windowed(
+    windowed = WindowAggregateSpec(
         keys=tuple(i for _, i in grouping.keys),
         calls=tuple(grouping.calls),
         window=window,

@@ -16,11 +16,11 @@ from millstream.language.parse.statements import Name, Span
 from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 from millstream.windows.contract import Window
 
-Input = Name | exp.Query
+TableArgument = Name | exp.Query
 """What a function reads: a relation by name, or a subquery."""
 
 
-def function_window(node: EslWindow, text: str) -> tuple[Input, WindowClause]:
+def function_window(node: EslWindow, text: str) -> tuple[TableArgument, WindowClause]:
     """The input and the window of `TUMBLE(TABLE s, DESCRIPTOR(c), size)`, and of the others."""
     form = str(node.args["form"])
     tokens, span = clause_tokens(node)
@@ -102,9 +102,9 @@ def _joined(parts: list[list[Token]]) -> list[list[Token]]:
 _PARTITION = TokenType.PARTITION_BY
 
 
-def _data(cursor: Cursor) -> tuple[Input, list[exp.Expression]]:
+def _data(cursor: Cursor) -> tuple[TableArgument, list[exp.Expression]]:
     """The relation or the subquery, and the expressions of PARTITION BY."""
-    source: Input
+    source: TableArgument
     named = cursor.take("TABLE")
     if cursor.peek("("):
         source = cursor.parsed(dialect.parse_query, cursor.bracketed("a subquery"), "a subquery")

@@ -16,7 +16,7 @@ from millstream.language.types import decimals
 
 
 @dataclass(frozen=True)
-class Call:
+class TypedCall:
     """A call of a function: its arguments, their types, and how to type a lambda among them."""
 
     nodes: Sequence[exp.Expr]
@@ -40,7 +40,7 @@ class Call:
         return str(node.name) if isinstance(node, exp.Literal) and node.is_string else None
 
 
-Rule = Callable[[Call], SqlType]
+Rule = Callable[[TypedCall], SqlType]
 
 _FIXED = {
     "boolean": """any array_contains arrays_overlap bool_and bool_or boolean contains endswith equal_null every
@@ -136,7 +136,7 @@ _ONE_TYPE = re.compile(r"\s*\w+\s*(<.*>|\([\d, ]*\))?\s*", re.DOTALL)
 _SECONDS = frozenset(["SECOND", "S", "SEC", "SECONDS", "SECS"])
 
 
-def _same(call: Call) -> SqlType:
+def _same(call: TypedCall) -> SqlType:
     return call.type(0)
 
 
@@ -144,31 +144,31 @@ def _known(type_: SqlType | None) -> SqlType:
     return UNKNOWN if type_ is None else type_
 
 
-def _all_equal(call: Call) -> SqlType:
+def _all_equal(call: TypedCall) -> SqlType:
     first = call.type(0)
     return first if len({type_name(t) for t in call.types}) == 1 else UNKNOWN
 
 
-def _coalesce(call: Call) -> SqlType:
+def _coalesce(call: TypedCall) -> SqlType:
     return _known(c.widest(call.types))
 
 
-def _greatest(call: Call) -> SqlType:
+def _greatest(call: TypedCall) -> SqlType:
     return _known(c.widest(call.types, texts=False))
 
 
-def _branches(call: Call) -> SqlType:
+def _branches(call: TypedCall) -> SqlType:
     return _known(c.widest(call.types[1:]))
 
 
-def _bytes_or_text(call: Call) -> SqlType:
+def _bytes_or_text(call: TypedCall) -> SqlType:
     first = call.type(0)
     if c.is_unknown(first) or c.is_null(first):
         return UNKNOWN
     return c.BINARY if first.this is exp.DType.BINARY else c.STRING
 
 
-def _concat(call: Call) -> SqlType:
+def _concat(call: TypedCall) -> SqlType:
     if not call.types:
         return c.STRING
     if any(c.is_unknown(t) for t in call.types):
@@ -178,12 +178,12 @@ def _concat(call: Call) -> SqlType:
     return c.BINARY if all(t.this is exp.DType.BINARY for t in call.types) else c.STRING
 
 
-def _negative(call: Call) -> SqlType:
+def _negative(call: TypedCall) -> SqlType:
     first = call.type(0)
     return c.DOUBLE if c.is_string(first) else first if c.is_numeric(first) else UNKNOWN
 
 
-def _round(call: Call) -> SqlType:
+def _round(call: TypedCall) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if not c.is_decimal(first) or digits is None:
         return _negative(call)
@@ -197,7 +197,7 @@ def _round(call: Call) -> SqlType:
     return decimals.decimal(min(MAX_PRECISION, whole + scale), scale)
 
 
-def _floor(call: Call) -> SqlType:
+def _floor(call: TypedCall) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if len(call.nodes) > 1:
         return _round(call) if c.is_decimal(first) else UNKNOWN
@@ -207,7 +207,7 @@ def _floor(call: Call) -> SqlType:
     return c.BIGINT if c.is_numeric(first) or c.is_string(first) else UNKNOWN
 
 
-def _sum(call: Call) -> SqlType:
+def _sum(call: TypedCall) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if c.is_decimal(first) and digits:
         return decimals.decimal(min(MAX_PRECISION, digits[0] + 10), digits[1])
@@ -216,56 +216,56 @@ def _sum(call: Call) -> SqlType:
     return c.DOUBLE if c.is_numeric(first) or c.is_string(first) else UNKNOWN
 
 
-def _average(call: Call) -> SqlType:
+def _average(call: TypedCall) -> SqlType:
     first, digits = call.type(0), decimals.digits(call.type(0))
     if c.is_decimal(first) and digits:
         return decimals.decimal(*(min(MAX_PRECISION, d + 4) for d in digits))
     return c.DOUBLE if c.is_numeric(first) or c.is_string(first) else UNKNOWN
 
 
-def _percentile(call: Call) -> SqlType:
+def _percentile(call: TypedCall) -> SqlType:
     one = len(call.types) < 2 or c.is_numeric(call.type(1))
     return c.DOUBLE if one and c.is_numeric(call.type(0)) else UNKNOWN
 
 
-def _percentile_approx(call: Call) -> SqlType:
+def _percentile_approx(call: TypedCall) -> SqlType:
     return call.type(0) if c.is_numeric(call.type(0)) and c.is_numeric(call.type(1)) else UNKNOWN
 
 
-def _of_two(call: Call) -> SqlType:
+def _of_two(call: TypedCall) -> SqlType:
     return call.type(0) if len(call.types) == 2 else UNKNOWN
 
 
-def _shift(call: Call) -> SqlType:
+def _shift(call: TypedCall) -> SqlType:
     first = call.type(0)
     return c.BIGINT if first.this is exp.DType.BIGINT else c.INT if c.is_integral(first) else UNKNOWN
 
 
-def _date_add(call: Call) -> SqlType:
+def _date_add(call: TypedCall) -> SqlType:
     if len(call.nodes) == 2:
         return c.DATE
     last = call.type(2)
     return last if c.is_timestamp(last) else c.TIMESTAMP if c.is_date(last) or c.is_string(last) else UNKNOWN
 
 
-def _date_diff(call: Call) -> SqlType:
+def _date_diff(call: TypedCall) -> SqlType:
     return c.INT if len(call.nodes) == 2 else c.BIGINT
 
 
-def _keep_timestamp(call: Call) -> SqlType:
+def _keep_timestamp(call: TypedCall) -> SqlType:
     last = call.types[-1] if call.types else UNKNOWN
     fits = last.this in (exp.DType.TIMESTAMPTZ, exp.DType.DATE) or c.is_string(last)
     return c.TIMESTAMP if fits else UNKNOWN
 
 
-def _lag(call: Call) -> SqlType:
+def _lag(call: TypedCall) -> SqlType:
     default = call.type(2)
     fits = len(call.types) < 3 or c.is_null(default) or type_name(call.type(0)) == type_name(default)
     return call.type(0) if fits else UNKNOWN
 
 
-def _zone(call: Call) -> SqlType:
-    return _keep_timestamp(Call(call.nodes[:1], call.types[:1], call.body))
+def _zone(call: TypedCall) -> SqlType:
+    return _keep_timestamp(TypedCall(call.nodes[:1], call.types[:1], call.body))
 
 
 def date_part(part: str, source: SqlType) -> SqlType:
@@ -276,15 +276,15 @@ def date_part(part: str, source: SqlType) -> SqlType:
     return decimals.decimal(8, 6) if wanted in _SECONDS else c.INT if wanted in _PARTS else UNKNOWN
 
 
-def _date_part(call: Call) -> SqlType:
+def _date_part(call: TypedCall) -> SqlType:
     return date_part(call.text(0) or "", call.type(1))
 
 
-def _nanvl(call: Call) -> SqlType:
+def _nanvl(call: TypedCall) -> SqlType:
     return c.DOUBLE if any(t.this is exp.DType.DOUBLE for t in call.types) else UNKNOWN
 
 
-def _schema(call: Call) -> SqlType:
+def _schema(call: TypedCall) -> SqlType:
     """from_json and its kin: the schema is written as the columns of a table, or as a type."""
     text = call.text(1)
     if text is None:
@@ -292,7 +292,7 @@ def _schema(call: Call) -> SqlType:
     return _written(text if _ONE_TYPE.fullmatch(text) else f"struct<{text}>")
 
 
-def _variant_get(call: Call) -> SqlType:
+def _variant_get(call: TypedCall) -> SqlType:
     return _written("variant" if len(call.nodes) == 2 else call.text(2) or "")
 
 
@@ -303,7 +303,7 @@ def _written(text: str) -> SqlType:
         return UNKNOWN
 
 
-def _decode(call: Call) -> SqlType:
+def _decode(call: TypedCall) -> SqlType:
     results = [*call.types[2::2], *(call.types[-1:] if len(call.types) % 2 == 0 else [])]
     return c.STRING if len(call.types) == 2 or all(map(c.is_string, results)) else UNKNOWN
 

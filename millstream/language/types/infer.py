@@ -11,7 +11,7 @@ from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spark_dialect import SUFFIX
 from millstream.language.types import coercion as c
 from millstream.language.types import decimals, function_types, nested_types
-from millstream.language.types.function_types import Call
+from millstream.language.types.function_types import TypedCall
 
 _RULES = {**function_types.RULES, **nested_types.RULES}
 _TRANSPARENT = (exp.Paren, exp.Alias, exp.Window, exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
@@ -208,7 +208,7 @@ class _Typer:
         if rule is None:
             return function_types.FIXED.get(name, UNKNOWN)
         try:
-            return rule(Call(nodes, types, self._body))
+            return rule(TypedCall(nodes, types, self._body))
         except IndexError:  # too few arguments: Spark will say so
             return UNKNOWN
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.codes import ROOM
-from millstream.operators.spread import spread
+from millstream.operators.expand_ranges import expand_ranges
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.windows.join_kind import JoinKind
 
@@ -24,7 +24,7 @@ def looked_up(
     tuples: LazyRows,
     table: pa.Table,
     keys: tuple[Sequence[pa.Array], Sequence[pa.Array]],
-    residual: Predicate | None,
+    residual: ArrowExpression | None,
     kind: JoinKind,
 ) -> LazyRows:
     """The tuples, in their order, with the columns of the rows whose keys are equal and for which `residual` holds.
@@ -98,7 +98,7 @@ def _pairs(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> tuple[Number
         return (None, there) if len(at) == len(there) else (at, there.take(at))
     order = np.argsort(right, kind="stable")
     first, counts = _ranges(right[order], left, numbers)
-    at, there = spread(first, counts)
+    at, there = expand_ranges(first, counts)
     alone = len(at) == len(left) and bool((counts == 1).all())
     return None if alone else at, order[there]
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from millstream.operators.expand_ranges import expand_ranges
 from millstream.operators.join.keys import Bools, Numbers, same_keys
 from millstream.operators.join.slice import Slice, gathered
-from millstream.operators.spread import spread
 
 FEW = 16
 """So many candidates per tuple are looked at one by one; if there are more, their times are searched."""
@@ -83,7 +83,7 @@ class Seekers:
         while begin < len(counts):
             done = int(ends[begin - 1]) if begin else 0
             end = max(int(np.searchsorted(ends, done + MOST_PAIRS, side="right")), begin + 1)
-            numbers, there = spread(hits.begin[begin:end], counts[begin:end])
+            numbers, there = expand_ranges(hits.begin[begin:end], counts[begin:end])
             at = hits.tuples[begin:end][numbers]
             if hits.times:
                 times = gathered(other.times, there)
@@ -101,6 +101,6 @@ def covered(hits: Hits, size: int) -> Numbers:
     """The positions in a slice of so many tuples that are in any of the ranges."""
     counts = hits.end - hits.begin
     if int(counts.sum()) < size:
-        return np.unique(spread(hits.begin, counts)[1])
+        return np.unique(expand_ranges(hits.begin, counts)[1])
     edges = np.bincount(hits.begin, minlength=size + 1) - np.bincount(hits.end, minlength=size + 1)
     return np.flatnonzero(np.cumsum(edges[:size]) > 0)

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.group_promises import GroupPromises, marks_of
-from millstream.operators.grouped import TIME
-from millstream.operators.join.joining import Joining
 from millstream.operators.join.keys import Bools, Numbers, plain_key
 from millstream.operators.join.slice import Slice, take_all
+from millstream.operators.join.window_join_job import WindowJoinJob
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.group_table import Group, by_names, group_of
 from millstream.windows.reach import LEAST
 
@@ -25,7 +25,7 @@ class JoinPromises:
     can come any more.
     """
 
-    def __init__(self, job: Joining, port: int, blobs: Blobs) -> None:
+    def __init__(self, job: WindowJoinJob, port: int, blobs: Blobs) -> None:
         self._job = job
         self._other = 1 - port
         self._types = dict(zip(job.key_names, job.key_types, strict=False))

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.operators.grouped import TIME
 from millstream.operators.join.keys import Bools, Numbers, hash_keys, is_exact, same_keys
+from millstream.operators.window_aggregate_job import TIME
 
 ROOM = 2**62
 """Numbers that stand for a key and a time must be less."""

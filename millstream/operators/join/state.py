@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
-from millstream.operators.join.joining import Joining
 from millstream.operators.join.keys import Bools, Numbers
 from millstream.operators.join.slice import Slice, merged, sliced
+from millstream.operators.join.window_join_job import WindowJoinJob
 
 GRANULES = 4
 """A slice has about the times of so many parts of the reach, so that it dies as a whole."""
@@ -35,7 +35,7 @@ class JoinState:
     of the left side is so too once it is settled. Slices are written only once, but for the ones of which half is dead.
     """
 
-    def __init__(self, job: Joining, port: int, blobs: Blobs) -> None:
+    def __init__(self, job: WindowJoinJob, port: int, blobs: Blobs) -> None:
         self._keys = job.key_names
         self._blobs = blobs
         self._prefix = f"{port}/slice/"

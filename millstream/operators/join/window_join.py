@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
-from millstream.operators.join.joining import Joining, JoinKind
 from millstream.operators.join.keys import Bools, Numbers, plain_key
 from millstream.operators.join.probe import Seekers, covered
 from millstream.operators.join.promises import JoinPromises
 from millstream.operators.join.slice import Slice, hashes_of, sliced, take_all
 from millstream.operators.join.state import JoinState
+from millstream.operators.join.window_join_job import JoinKind, WindowJoinJob
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.reach import MOST
 
@@ -36,7 +36,7 @@ class WindowJoin(Operator):
     side promises for some keys alone ends the time of tuples with these keys in the same way.
     """
 
-    def __init__(self, job: Joining, blobs: Blobs) -> None:
+    def __init__(self, job: WindowJoinJob, blobs: Blobs) -> None:
         self._job = job
         self._blobs = blobs
         record = blobs.get("progress")

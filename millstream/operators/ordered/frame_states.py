@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.aggregates.contract import Aggregate, State, put, take
 from millstream.aggregates.evaluation import over_frames
 from millstream.operators.codes import Numbers
-from millstream.windows.tuples import spread
+from millstream.windows.tuples import expand_ids
 
 MOST_PAIRS = 1_000_000
 """So many pairs of frame and tuple are looked at together where frames are recomputed."""
@@ -108,7 +108,7 @@ def from_tree(aggregate: Aggregate, level: State, first: Numbers, last: Numbers)
 def _recomputed(
     aggregate: Aggregate, arguments: Sequence[pa.Array], times: Numbers, first: Numbers, last: Numbers
 ) -> State:
-    frames, places = spread(first, last)
+    frames, places = expand_ids(first, last)
     chosen = [a.take(pa.array(places)) for a in arguments]
     return aggregate.reduce(aggregate.zero(len(first)), frames, chosen, times[places])
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
-from millstream.operators.grouped import ARRIVAL, TIME
 from millstream.operators.tuples.on_time import OnTime
 from millstream.operators.tuples.tuple_log import Bools, TupleLog
+from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.progress.punctuation import Punctuation
 
 

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers, dense_groups
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import ARRIVAL, TIME
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.tuples.tuple_log import Bools, TupleLog
+from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tuples import Order
 
@@ -44,7 +44,7 @@ class Ordered(Operator):
         self._arranged: int = record.get("arranged", 0)
 
     @abstractmethod
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         """The answers of the new tuples, and which tuples are needed for those to come, which rank from `until` on."""
 
     @property
@@ -138,7 +138,7 @@ class Ordered(Operator):
         record = {"low_watermark": self.low_watermark, "settled": self._settled, **counts}
         self._blobs.put("progress", json.dumps(record).encode())
 
-    def _arrange(self, table: pa.Table, settled: int | None) -> Arranged:
+    def _arrange(self, table: pa.Table, settled: int | None) -> FinalOrder:
         columns = [table[name] for name in self._names]
         # 0.0 and -0.0 are one key.
         columns = [pc.add(c, pa.scalar(0.0, c.type)) if pa.types.is_floating(c.type) else c for c in columns]
@@ -152,7 +152,7 @@ class Ordered(Operator):
             order = _by_values(table, order, keys)
         partition, ranked_by = partition[order], ranked_by[order]
         new = np.ones(len(order), dtype=np.bool_) if settled is None else ranked_by >= settled
-        return Arranged(table, order, partition, table[TIME].to_numpy()[order], ranked_by, new, self._arranged)
+        return FinalOrder(table, order, partition, table[TIME].to_numpy()[order], ranked_by, new, self._arranged)
 
 
 def _by_values(table: pa.Table, order: Numbers, keys: Sequence[Numbers]) -> Numbers:

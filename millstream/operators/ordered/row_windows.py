@@ -14,13 +14,13 @@ from millstream.aggregates.min import Min
 from millstream.operators.answers import END, STAMP, START
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers, dense_groups
-from millstream.operators.grouped import Grouped
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools, frame_answers
 from millstream.operators.ordered.ordered import Ordered
 from millstream.operators.ordered.totals import Totals
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.windows.rows import Rows
-from millstream.windows.tuples import Order, spread
+from millstream.windows.tuples import Order, expand_ids
 
 
 class Extents(NamedTuple):
@@ -35,27 +35,27 @@ class Extents(NamedTuple):
 class TupleWindows(Ordered):
     """One bucket of windows that depend on the tuples, with an answer per window and group."""
 
-    def __init__(self, work: Grouped, blobs: Blobs, order: Order) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs, order: Order) -> None:
         partition = work.keys[: work.partition]
         super().__init__([name for name, _ in partition], blobs, order)
         self._work = work
         self._counts = Totals(partition, [CountStar([])], blobs)
 
     @abstractmethod
-    def _extents(self, arranged: Arranged, ranks: Numbers) -> Extents:
+    def _extents(self, arranged: FinalOrder, ranks: Numbers) -> Extents:
         """The windows that the new tuples complete; `ranks` are those of the tuples in their partitions, from 0."""
 
     @abstractmethod
-    def _needed(self, arranged: Arranged, ranks: Numbers, until: int) -> Bools:
+    def _needed(self, arranged: FinalOrder, ranks: Numbers, until: int) -> Bools:
         """The tuples that windows still to come will have."""
 
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         ranks = self._ranks(arranged)
         extents = self._extents(arranged, ranks)
         answers = [self._answers(arranged, extents)] if len(extents.first) else []
         return answers, self._needed(arranged, ranks, until)
 
-    def _ranks(self, arranged: Arranged) -> Numbers:
+    def _ranks(self, arranged: FinalOrder) -> Numbers:
         """Ranks that go on from those of tuples that have gone; the new tuples are counted."""
         places = np.arange(len(arranged.order))
         heads = np.flatnonzero(places == arranged.begins)
@@ -68,7 +68,7 @@ class TupleWindows(Ordered):
             self._counts.save()
         return ranks
 
-    def _answers(self, arranged: Arranged, extents: Extents) -> pa.Table:
+    def _answers(self, arranged: FinalOrder, extents: Extents) -> pa.Table:
         """An answer for each window and each group that has a tuple in it."""
         size = len(arranged.order)
         columns = [arranged.column(name) for name in self._work.key_names]
@@ -79,7 +79,7 @@ class TupleWindows(Ordered):
         begin = np.searchsorted(extents.last, by_group)
         end = np.searchsorted(extents.first, by_group, side="right")
         begin[1:] = np.where(np.diff(group) == 0, np.maximum(begin[1:], end[:-1]), begin[1:])
-        places, windows = spread(begin, end - 1)
+        places, windows = expand_ids(begin, end - 1)
         of = group[places]
         sequence = group * (size + 1) + by_group
         first = np.searchsorted(sequence, of * (size + 1) + extents.first[windows])
@@ -104,13 +104,13 @@ class TupleWindows(Ordered):
 class RowWindows(TupleWindows):
     """One bucket of row windows. A window answers when its last tuple is settled; until it is full it never does."""
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         window = work.window
         assert isinstance(window, Rows)  # noqa: S101  (see operators/registry.py)
         super().__init__(work, blobs, window.order)
         self._window = window
 
-    def _extents(self, arranged: Arranged, ranks: Numbers) -> Extents:
+    def _extents(self, arranged: FinalOrder, ranks: Numbers) -> Extents:
         last = np.flatnonzero(arranged.new & ((ranks + 1) % self._window.slide == 0))
         first = last - np.minimum(self._window.range, ranks[last] + 1) + 1
         if self._order == "rank":
@@ -119,7 +119,7 @@ class RowWindows(TupleWindows):
         ends = (frame_answers(kind([pa.int64()]), column, arranged.times, first, last) for kind in (Min, Max))
         return Extents(first, last, *(found.to_numpy() for found in ends))
 
-    def _needed(self, arranged: Arranged, ranks: Numbers, until: int) -> Bools:
+    def _needed(self, arranged: FinalOrder, ranks: Numbers, until: int) -> Bools:
         slide = self._window.slide
         count = ranks[arranged.ends - 1] + 1
         return ranks >= (count // slide + 1) * slide - self._window.range

@@ -7,22 +7,22 @@ import pyarrow as pa
 
 from millstream.operators.codes import by_group_and_time, dense_groups
 from millstream.operators.group_names import naming_groups
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.panes.partials import reduced, stamped
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.windows.session import Session
 
 FIRST, LAST = "__start", "__last"
 """The first and the last time of a fragment: all its partition, not only its group, has no gap in between."""
 
 
-def session_of(work: Grouped) -> Session:
+def session_of(work: WindowAggregateJob) -> Session:
     """The window of a job over sessions."""
     if not isinstance(work.window, Session):
         raise TypeError(f"{work.window} is not a session")
     return work.window
 
 
-def session_partials(work: Grouped, rows: pa.Table) -> pa.Table:
+def session_partials(work: WindowAggregateJob, rows: pa.Table) -> pa.Table:
     """A row per group and session among these rows: the keys, FIRST and LAST, and the packed states of all calls.
 
     `rows` has the key columns, the columns that the calls read, and TIME in microseconds. Rows whose time is NULL

@@ -16,9 +16,9 @@ from millstream.operators.answers import STAMP, answers
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import dense_groups
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.ordered.session_partials import FIRST, LAST, session_of, session_partials
 from millstream.operators.panes.states import Pane, pack, unpack
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 
 Numbers = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ class SessionWindows(Operator):
     The log is written anew, with what belongs together merged, once it is twice as long as it needs to be.
     """
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         self._work = work
         self._gap = session_of(work).gap
         self._blobs = blobs

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers
-from millstream.operators.grouped import Grouped
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools
 from millstream.operators.ordered.row_windows import Extents, TupleWindows
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.windows.slide_by_tuple import SlideByTuple
 
 ENDS = "__ends"
@@ -23,7 +23,7 @@ class SlideByTupleWindows(TupleWindows):
     windows are ranges of time all the same.
     """
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         window = work.window
         assert isinstance(window, SlideByTuple)  # noqa: S101  (see operators/registry.py)
         super().__init__(work, blobs, "rank")
@@ -41,12 +41,12 @@ class SlideByTupleWindows(TupleWindows):
         self._counts.save()
         return table.append_column(ENDS, pa.array((ranks + 1) % self._window.every == 0))
 
-    def _ranks(self, arranged: Arranged) -> Numbers:
+    def _ranks(self, arranged: FinalOrder) -> Numbers:
         if self._window.order == "rank":
             return super()._ranks(arranged)
         return np.zeros(len(arranged.order), dtype=np.int64)  # counted on arrival
 
-    def _extents(self, arranged: Arranged, ranks: Numbers) -> Extents:
+    def _extents(self, arranged: FinalOrder, ranks: Numbers) -> Extents:
         if self._window.order == "rank":
             ending = (ranks + 1) % self._window.every == 0
         else:
@@ -61,5 +61,5 @@ class SlideByTupleWindows(TupleWindows):
     def _horizon(self, until: int) -> int | None:
         return until - self._window.range + 1
 
-    def _needed(self, arranged: Arranged, ranks: Numbers, until: int) -> Bools:
+    def _needed(self, arranged: FinalOrder, ranks: Numbers, until: int) -> Bools:
         return arranged.times > until - self._window.range

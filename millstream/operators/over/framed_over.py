@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.errors import SettingError
 from millstream.operators.blobs import Blobs
 from millstream.operators.ordered.ordered import Ordered
-from millstream.operators.over.framed import Framed
+from millstream.operators.over.over_aggregate_job import OverAggregateJob
 from millstream.windows.tuples import Order
 
 
@@ -15,7 +15,7 @@ class FramedOver(Ordered):
     `_slots` are those of such a slide, if there is one; `_every` says which tuples answer where rows are counted.
     """
 
-    def __init__(self, work: Framed, blobs: Blobs) -> None:
+    def __init__(self, work: OverAggregateJob, blobs: Blobs) -> None:
         super().__init__(work.partition_names, blobs, _order(work))
         self._work = work
         window = work.calls[0].window
@@ -31,7 +31,7 @@ class FramedOver(Ordered):
         return time if self._slots is None else self._slots.start(time)
 
 
-def _order(work: Framed) -> Order:
+def _order(work: OverAggregateJob) -> Order:
     """The order that all frames have in common; they have the same slide, too."""
     windows = [framed.window for framed in work.calls]
     orders = {w.ranked_by for w in windows}

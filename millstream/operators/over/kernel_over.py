@@ -10,10 +10,10 @@ import pyarrow as pa
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.over.peers import body_of, with_peers
 from millstream.udas.columns import Numbers as Pair
 from millstream.udas.columns import numbers, rows_of
@@ -34,7 +34,7 @@ class _Call:
     Over an unbounded frame there is nothing to expire. A base aggregate over a finite frame is folded anew for each.
     """
 
-    def __init__(self, framed: FramedCall) -> None:
+    def __init__(self, framed: OverCall) -> None:
         aggregate = framed.call.aggregate
         assert isinstance(aggregate, SqlAggregate)  # noqa: S101  (see runs_by_kernels)
         window = framed.window
@@ -56,7 +56,7 @@ class _Call:
         pairs = zip(self.variables, self.kernel.variables(more), strict=True)
         self.variables = tuple(np.append(known, new) for known, new in pairs)
 
-    def arguments(self, arranged: Arranged) -> list[Pair]:
+    def arguments(self, arranged: FinalOrder) -> list[Pair]:
         """The values of its arguments."""
         pairs = zip(self.framed.call.arguments, self.aggregate.body.parameters, strict=True)
         return [numbers(arranged.column(name), parameter.type) for name, parameter in pairs]
@@ -75,7 +75,7 @@ class _Call:
 class KernelOver(FramedOver):
     """One bucket of OVER calls of user-defined aggregates that are kernels."""
 
-    def __init__(self, work: Framed, blobs: Blobs) -> None:
+    def __init__(self, work: OverAggregateJob, blobs: Blobs) -> None:
         super().__init__(work, blobs)
         names = [name for name, _ in work.partition]
         self._index = KeyIndex(names, [type_ for _, type_ in work.partition], blobs, "partitions/")
@@ -95,7 +95,7 @@ class KernelOver(FramedOver):
             return None
         return until - max(call.reach or 0 for call in keeping)
 
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         heads = np.flatnonzero(arranged.begins == np.arange(len(arranged.order)))
         heads = heads[arranged.news[heads] < arranged.ends[heads]]
         partitions = self._index.find(arranged.table.take(pa.array(arranged.order[heads])))
@@ -134,7 +134,7 @@ class KernelOver(FramedOver):
         self._save_states(partitions)
         return ([pa.table(data)] if len(current) else []), needed
 
-    def _answering(self, arranged: Arranged, first: Numbers) -> Bools:
+    def _answering(self, arranged: FinalOrder, first: Numbers) -> Bools:
         """The new tuples that answer; `first` is for each new tuple where the first of its partition would be."""
         answers = arranged.new.copy()
         new = np.flatnonzero(arranged.new)
@@ -147,7 +147,7 @@ class KernelOver(FramedOver):
         return answers
 
     def _recomputed(
-        self, call: _Call, arranged: Arranged, current: Numbers, counts: Bools, arguments: list[Pair]
+        self, call: _Call, arranged: FinalOrder, current: Numbers, counts: Bools, arguments: list[Pair]
     ) -> pa.Array:
         if call.by_time:
             begins = arranged.seek(arranged.partition[current], arranged.times[current] - (call.reach or 0))
@@ -162,7 +162,7 @@ class KernelOver(FramedOver):
         return _lists(call.aggregate, has, results)
 
     def _unexpired(
-        self, call: _Call, arranged: Arranged, heads: Numbers, partitions: Numbers, firsts: Numbers
+        self, call: _Call, arranged: FinalOrder, heads: Numbers, partitions: Numbers, firsts: Numbers
     ) -> Bools:
         """The tuples that have not left the windows of a call. Partitions that got nothing new keep all they have."""
         oldest = arranged.begins.copy()
@@ -185,7 +185,7 @@ class KernelOver(FramedOver):
             self._blobs.put(f"kernels/{block:09d}", to_bytes(table))
 
 
-def runs_by_kernels(work: Framed) -> bool:
+def runs_by_kernels(work: OverAggregateJob) -> bool:
     """Whether all calls have kernels, and none must act at the moment that a tuple expires."""
     return all(
         isinstance(framed.call.aggregate, SqlAggregate)
@@ -195,7 +195,7 @@ def runs_by_kernels(work: Framed) -> bool:
     )
 
 
-def _in_reach(call: _Call, arranged: Arranged, until: int) -> Bools:
+def _in_reach(call: _Call, arranged: FinalOrder, until: int) -> Bools:
     found: Bools
     if call.by_time:
         found = arranged.times >= until - (call.reach or 0)

@@ -9,12 +9,12 @@ from millstream.aggregates.contract import State
 from millstream.aggregates.count_star import CountStar
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers
-from millstream.operators.grouped import Call
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools, frame_answers
 from millstream.operators.ordered.totals import Totals
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
+from millstream.operators.window_aggregate_job import Call
 
 
 class OverAggregate(FramedOver):
@@ -25,7 +25,7 @@ class OverAggregate(FramedOver):
     the last tuple of the rest of that slide answers too.
     """
 
-    def __init__(self, work: Framed, blobs: Blobs) -> None:
+    def __init__(self, work: OverAggregateJob, blobs: Blobs) -> None:
         super().__init__(work, blobs)
         self._unbounded = [framed.call for framed in work.calls if framed.window.reach is None]
         # The first total counts the tuples: every n-th answers.
@@ -38,7 +38,7 @@ class OverAggregate(FramedOver):
             return None
         return until - max(window.reach or 0 for window in windows)
 
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         numbers = self._numbers(arranged)
         current = self._answering(arranged, numbers)
         answers: dict[str, pa.Array] = {}
@@ -61,7 +61,7 @@ class OverAggregate(FramedOver):
                 )
         return ([pa.table(answers)] if answers else []), needed
 
-    def _numbers(self, arranged: Arranged) -> Numbers:
+    def _numbers(self, arranged: FinalOrder) -> Numbers:
         """For each new tuple the number of its partition among the totals."""
         numbers = np.zeros(len(arranged.order), dtype=np.int64)
         if self._totals is not None:
@@ -70,7 +70,7 @@ class OverAggregate(FramedOver):
             numbers[arranged.new] = np.repeat(found, (arranged.ends - arranged.news)[heads])
         return numbers
 
-    def _answering(self, arranged: Arranged, numbers: Numbers) -> Numbers:
+    def _answering(self, arranged: FinalOrder, numbers: Numbers) -> Numbers:
         current = np.flatnonzero(arranged.new)
         if self._slots is not None and len(current):
             slots = self._slots.number(arranged.times[current])
@@ -81,7 +81,7 @@ class OverAggregate(FramedOver):
             current = current[(ranks + 1) % self._every == 0]
         return current
 
-    def _answers(self, framed: FramedCall, arranged: Arranged, current: Numbers, numbers: Numbers) -> pa.Array:
+    def _answers(self, framed: OverCall, arranged: FinalOrder, current: Numbers, numbers: Numbers) -> pa.Array:
         call, window = framed.call, framed.window
         before: State | None = None
         if self._totals is not None and window.reach is None:
@@ -97,7 +97,7 @@ class OverAggregate(FramedOver):
         arguments = [arranged.column(name) for name in call.arguments]
         return frame_answers(call.aggregate, arguments, arranged.ranks, first, last, _counts(call, arranged), before)
 
-    def _add(self, arranged: Arranged, numbers: Numbers) -> None:
+    def _add(self, arranged: FinalOrder, numbers: Numbers) -> None:
         """Add the new tuples to the totals."""
         if self._totals is None or not arranged.new.any():
             return
@@ -110,5 +110,5 @@ class OverAggregate(FramedOver):
         self._totals.save()
 
 
-def _counts(call: Call, arranged: Arranged) -> Bools | None:
+def _counts(call: Call, arranged: FinalOrder) -> Bools | None:
     return None if call.condition is None else arranged.passing(call.condition)

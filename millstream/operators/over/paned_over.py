@@ -11,10 +11,10 @@ from millstream.aggregates.contract import State, put, take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools, from_tree
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.over.pane_of_rows import pane_of_rows
 from millstream.operators.tuples.tuple_log import TupleLog
 
@@ -65,7 +65,7 @@ class _Call:
     but a few times and an answer takes a logarithm of merges, however many panes a window has.
     """
 
-    def __init__(self, framed: FramedCall, blobs: Blobs, number: int) -> None:
+    def __init__(self, framed: OverCall, blobs: Blobs, number: int) -> None:
         window, aggregate = framed.window, framed.call.aggregate
         pane = pane_of_rows(aggregate, window)
         assert pane is not None  # noqa: S101  (see runs_by_panes)
@@ -89,7 +89,7 @@ class _Call:
         half = len(columns) // 2
         return self.aggregate.unpack(columns[:half]), self.aggregate.unpack(columns[half:])
 
-    def settle(self, arranged: Arranged, came: _Came, current: Numbers) -> pa.Array:
+    def settle(self, arranged: FinalOrder, came: _Came, current: Numbers) -> pa.Array:
         """Take tuples in, and answer at some of their places, at the end of a pane each."""
         counts = arranged.passing(self.call.condition)
         new = self._closed(arranged, came, counts)
@@ -118,7 +118,7 @@ class _Call:
         self._append(came, added.chosen(np.flatnonzero(added.pane >= first[added.nth])))
         return self.aggregate.finish(windows)
 
-    def _closed(self, arranged: Arranged, came: _Came, counts: Bools) -> _Panes:
+    def _closed(self, arranged: FinalOrder, came: _Came, counts: Bools) -> _Panes:
         """The panes that are closed now; what came of those that are not goes to the open ones.
 
         The time of a tuple is its number, so that parts of a pane, and panes, merge in the order of the tuples.
@@ -197,7 +197,7 @@ class _Call:
 class PanedOver(FramedOver):
     """One bucket of OVER calls of ALGEBRAIC aggregates over rows, with slides that have panes in common with them."""
 
-    def __init__(self, work: Framed, blobs: Blobs) -> None:
+    def __init__(self, work: OverAggregateJob, blobs: Blobs) -> None:
         super().__init__(work, blobs)
         names = [name for name, _ in work.partition]
         self._index = KeyIndex(names, [type_ for _, type_ in work.partition], blobs, "partitions/")
@@ -211,7 +211,7 @@ class PanedOver(FramedOver):
                 call.grow(*call.unpacked(columns[:width]))
                 del columns[:width]
 
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         # No tuple is kept once it is settled: all are new.
         heads = np.flatnonzero(arranged.begins == np.arange(len(arranged.order)))
         partitions = self._index.find(arranged.table.take(pa.array(arranged.order[heads])))
@@ -240,7 +240,7 @@ class PanedOver(FramedOver):
             self._blobs.put(f"open/{block:09d}", to_bytes(pa.table({str(i): c for i, c in enumerate(columns)})))
 
 
-def runs_by_panes(work: Framed) -> bool:
+def runs_by_panes(work: OverAggregateJob) -> bool:
     """Whether all calls have panes of rows."""
     return all(pane_of_rows(framed.call.aggregate, framed.window) is not None for framed in work.calls)
 

@@ -7,19 +7,19 @@ last of them brings. With ACTIVE EXPIRATION answers belong to moments, and so to
 
 from __future__ import annotations
 
-from millstream.operators.over.framed import FramedCall
+from millstream.operators.over.over_aggregate_job import OverCall
 from millstream.udas.body import Body
 from millstream.udas.sql_aggregate import SqlAggregate
 
 
-def body_of(framed: FramedCall) -> Body:
+def body_of(framed: OverCall) -> Body:
     """The version of an aggregate that a frame calls for."""
     aggregate = framed.call.aggregate
     assert isinstance(aggregate, SqlAggregate)  # noqa: S101
     return (aggregate.versions.window if framed.window.reach is not None else None) or aggregate.versions.any
 
 
-def with_peers(framed: FramedCall) -> bool:
+def with_peers(framed: OverCall) -> bool:
     """Whether peers have the same answer."""
     window = framed.window
     return window.by_time and not window.active and not body_of(framed).speaks_of_tuples

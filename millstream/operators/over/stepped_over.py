@@ -13,10 +13,10 @@ from millstream.errors import SettingError
 from millstream.operators.blobs import Blobs
 from millstream.operators.codes import Numbers
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.ordered.arranged import Arranged
+from millstream.operators.ordered.final_order import FinalOrder
 from millstream.operators.ordered.frame_states import Bools
-from millstream.operators.over.framed import Framed
 from millstream.operators.over.framed_over import FramedOver
+from millstream.operators.over.over_aggregate_job import OverAggregateJob
 from millstream.operators.over.steps import Columns, Steps, loads
 from millstream.progress.punctuation import Punctuation
 from millstream.udas.arrow import from_values
@@ -58,7 +58,7 @@ class SteppedOver(FramedOver):
     columns of the tuple that left, and that moment as its time stamp. At the end of a stream all tuples leave.
     """
 
-    def __init__(self, work: Framed, blobs: Blobs) -> None:
+    def __init__(self, work: OverAggregateJob, blobs: Blobs) -> None:
         super().__init__(work, blobs)
         names = [name for name, _ in work.partition]
         self._index = KeyIndex(names, [type_ for _, type_ in work.partition], blobs, "partitions/")
@@ -85,7 +85,7 @@ class SteppedOver(FramedOver):
             return None
         return until - max(steps.reach or 0 for steps in keeping)
 
-    def _settle(self, arranged: Arranged, until: int) -> tuple[list[pa.Table], Bools]:
+    def _settle(self, arranged: FinalOrder, until: int) -> tuple[list[pa.Table], Bools]:
         heads = np.flatnonzero(arranged.begins == np.arange(len(arranged.order)))
         if self._active is None:
             heads = heads[arranged.news[heads] < arranged.ends[heads]]
@@ -129,14 +129,14 @@ class SteppedOver(FramedOver):
                     found.rows[0].append(rows)
         return count
 
-    def _yields(self, arranged: Arranged, start: int, end: int, count: int) -> frozenset[int] | range:
+    def _yields(self, arranged: FinalOrder, start: int, end: int, count: int) -> frozenset[int] | range:
         """The places of the new tuples of a partition that answer."""
         if self._slots is not None:
             slots = self._slots.number(arranged.times[start:end])
             return frozenset((start + np.flatnonzero(np.append(np.diff(slots) != 0, True))).tolist())
         return range(start + (-count - 1) % self._every, end, self._every)
 
-    def _table(self, arranged: Arranged, found: _Found) -> list[pa.Table]:
+    def _table(self, arranged: FinalOrder, found: _Found) -> list[pa.Table]:
         if not found.places:
             return []
         moments, left = np.array(found.moments, dtype=np.int64), np.array(found.left, dtype=np.bool_)
@@ -152,7 +152,7 @@ class SteppedOver(FramedOver):
             data.update(dict.fromkeys(framed.call.names, column))
         return [pa.table(data)]
 
-    def _needed(self, arranged: Arranged, until: int) -> Bools:
+    def _needed(self, arranged: FinalOrder, until: int) -> Bools:
         needed = np.zeros(len(arranged.order), dtype=np.bool_)
         for steps in self._steps:
             if steps.keeps and steps.by_time:

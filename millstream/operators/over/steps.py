@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from millstream.operators.ordered.arranged import Arranged
-from millstream.operators.over.framed import FramedCall
+from millstream.operators.ordered.final_order import FinalOrder
+from millstream.operators.over.over_aggregate_job import OverCall
 from millstream.operators.over.peers import with_peers
 from millstream.udas.arrow import to_values
 from millstream.udas.generated.compiled import compile_aggregate
@@ -21,7 +21,7 @@ from millstream.udas.sql_aggregate import SqlAggregate
 class Columns:
     """The arguments of a call as values, in the order of the tuples."""
 
-    def __init__(self, framed: FramedCall, arranged: Arranged) -> None:
+    def __init__(self, framed: OverCall, arranged: FinalOrder) -> None:
         call = framed.call
         arguments = [to_values(arranged.column(name)) for name in call.arguments]
         self.values: list[tuple[Any, ...]] = list(zip(*arguments, strict=True)) if arguments else []
@@ -52,7 +52,7 @@ class Steps:
     be found among the tuples when it expires.
     """
 
-    def __init__(self, framed: FramedCall) -> None:
+    def __init__(self, framed: OverCall) -> None:
         self.window = framed.window
         aggregate = framed.call.aggregate
         assert isinstance(aggregate, SqlAggregate)  # noqa: S101

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from millstream.operators.answers import results
 from millstream.operators.blobs import Blobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.panes.busy_panes import BusyPanes
-from millstream.operators.panes.refined import Refined
+from millstream.operators.panes.finer_panes import FinerPanes
 from millstream.operators.panes.states import Pane, Rows, total_of
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.windows.emit import Pace
 from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids
@@ -24,13 +24,13 @@ from millstream.windows.tuples import Ids
 TOUCHED = "touched"
 
 
-def window_of(work: Grouped) -> Paned:
+def window_of(work: WindowAggregateJob) -> Paned:
     """The window of a job, with panes so fine that all its answers can be read from them."""
     window = work.window.paned
     if window is None:
         raise TypeError(f"{work.window} is not made of panes")
     if work.emit is not None and work.emit.pace is Pace.EVENT:
-        return Refined(window, work.emit.every)
+        return FinerPanes(window, work.emit.every)
     return window
 
 
@@ -97,7 +97,9 @@ class BatchTouches:
         return np.unique(np.concatenate([part for pane in self.rows if pane in span for part in self.rows[pane]]))
 
 
-def due_rows(work: Grouped, span: Ids, panes: Mapping[int, Pane], touches: BatchTouches) -> tuple[Rows, Pane]:
+def due_rows(
+    work: WindowAggregateJob, span: Ids, panes: Mapping[int, Pane], touches: BatchTouches
+) -> tuple[Rows, Pane]:
     """The keys of a window that are to be answered because of what a batch did to it, and their states."""
     rows = touches.rows_in(span)
     earlier: dict[int, Pane | None] = {**panes, **touches.before}

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.panes.emission import window_of
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tuples import Ints
 
@@ -30,7 +30,7 @@ class FromFirst(Operator):
     The oldest time stamp is that of the whole stream, so that all buckets have the same windows.
     """
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         window_of(work)
         self._work = work
         self._blobs = blobs
@@ -38,7 +38,9 @@ class FromFirst(Operator):
         stirred = blobs.get(STIRRED)
         self._stirred: Ints = np.frombuffer(stirred, dtype=np.int64) if stirred else np.zeros(0, dtype=np.int64)
         origin = blobs.get(ORIGIN)
-        self._made: tuple[int, Grouped, PanedAggregate] | None = self._make(json.loads(origin)) if origin else None
+        self._made: tuple[int, WindowAggregateJob, PanedAggregate] | None = (
+            self._make(json.loads(origin)) if origin else None
+        )
 
     @property
     def promise(self) -> int | None:
@@ -66,7 +68,7 @@ class FromFirst(Operator):
         good = table.filter(pc.greater_equal(table[TIME], origin))
         return int(table.num_rows - good.num_rows) + operator.process(partial_states(job, good))
 
-    def stirred(self, places: pa.Array) -> None:
+    def note_busy_places(self, places: pa.Array) -> None:
         """Take note of times; which panes these are in is known when the origin is."""
         if self._made is None:
             self._stirred = np.union1d(self._stirred, places.to_numpy())
@@ -74,7 +76,7 @@ class FromFirst(Operator):
             return
         origin, job, operator = self._made
         times = places.to_numpy()
-        operator.stirred(pa.array(np.unique(window_of(job).pane_of(times[times >= origin]))))
+        operator.note_busy_places(pa.array(np.unique(window_of(job).pane_of(times[times >= origin]))))
 
     def punctuate(self, punctuation: Punctuation) -> Iterator[pa.Table]:
         """The answers of all windows that are complete now; none while their origin is not certain."""
@@ -101,10 +103,10 @@ class FromFirst(Operator):
             self._blobs.delete(name)
         self._held = {}
         if len(self._stirred):
-            self.stirred(pa.array(self._stirred))
+            self.note_busy_places(pa.array(self._stirred))
             self._blobs.delete(STIRRED)
 
-    def _make(self, origin: int) -> tuple[int, Grouped, PanedAggregate]:
+    def _make(self, origin: int) -> tuple[int, WindowAggregateJob, PanedAggregate]:
         window = self._work.window.paned
         assert window is not None  # noqa: S101  (see window_of)
         job = replace(self._work, window=window.from_origin(origin), from_first=False)

@@ -16,7 +16,6 @@ from millstream.operators.answers import EMITTED, END, FINAL, PARTIAL, STAMP, ST
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.group_promises import GroupPromises
-from millstream.operators.grouped import PANE, Grouped
 from millstream.operators.panes.busy_panes import BusyPanes
 from millstream.operators.panes.emission import (
     BatchTouches,
@@ -31,6 +30,7 @@ from millstream.operators.panes.single_panes import Closed, Gathered
 from millstream.operators.panes.states import Pane, Rows, chosen, unpack
 from millstream.operators.panes.store import PaneStore
 from millstream.operators.panes.window_totals import WindowTotals
+from millstream.operators.window_aggregate_job import PANE, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Pace
 from millstream.windows.tuples import Ids
@@ -53,7 +53,7 @@ class PanedAggregate(Operator):
     Of landmark windows, which never let go of a pane, closed panes are joined into one at the end of a batch.
     """
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         self._work = work
         self._window = window_of(work)
         self._blobs = blobs
@@ -123,7 +123,7 @@ class PanedAggregate(Operator):
         self._stir(panes[cuts[:-1]])
         return late
 
-    def stirred(self, places: pa.Array) -> None:
+    def note_busy_places(self, places: pa.Array) -> None:
         """Take note of panes, of which others may have tuples too: whether a landmark window is answered is for all."""
         self._stir(places.to_numpy())
 

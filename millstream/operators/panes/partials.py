@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from millstream.aggregates.contract import Groups, Numbers, Times
 from millstream.operators.codes import dense_groups
 from millstream.operators.group_names import naming_groups
-from millstream.operators.grouped import PANE, TIME, Grouped
-from millstream.operators.panes.chosen import Chosen
+from millstream.operators.panes.call_filters import CallFilters
 from millstream.operators.panes.emission import window_of
+from millstream.operators.window_aggregate_job import PANE, TIME, WindowAggregateJob
 
 
-def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
+def partial_states(work: WindowAggregateJob, rows: pa.Table) -> pa.Table:
     """A row per key and pane: the key columns, the pane, and the packed states of all calls.
 
     `rows` has the key columns, the columns that the calls read, and TIME in microseconds. Rows whose time is NULL,
@@ -43,7 +43,7 @@ def partial_states(work: Grouped, rows: pa.Table) -> pa.Table:
     return table if (first <= last).all() else table.filter(pa.array(first <= last))
 
 
-def renumbered(work: Grouped, states: pa.Table, number: Callable[[Numbers], Numbers]) -> pa.Table:
+def renumbered(work: WindowAggregateJob, states: pa.Table, number: Callable[[Numbers], Numbers]) -> pa.Table:
     """Partial states with other numbers for the order in which their tuples arrived."""
     for nth, call in enumerate(work.calls):
         if call.aggregate.arriving:
@@ -59,11 +59,11 @@ def stamped(rows: pa.Table) -> pa.Table:
     return rows.filter(pc.is_valid(rows[TIME])) if rows[TIME].null_count else rows
 
 
-def reduced(work: Grouped, rows: pa.Table, groups: Groups, size: int, times: Times) -> dict[str, pa.Array]:
+def reduced(work: WindowAggregateJob, rows: pa.Table, groups: Groups, size: int, times: Times) -> dict[str, pa.Array]:
     """The packed states of all calls, for so many groups of rows."""
     data: dict[str, pa.Array] = {}
-    every = Chosen(rows, groups, times)
-    passing: dict[str, Chosen] = {}  # calls often share a condition
+    every = CallFilters(rows, groups, times)
+    passing: dict[str, CallFilters] = {}  # calls often share a condition
     for number, call in enumerate(work.calls):
         if call.condition is not None and call.condition not in passing:
             passing[call.condition] = every.where(call.condition)

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from millstream.aggregates.contract import take
 from millstream.operators.answers import STAMP, answers
-from millstream.operators.grouped import Grouped
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.panes.put_aside import Added, states_of, together
+from millstream.operators.panes.lazy_panes import Added, states_of, together
 from millstream.operators.panes.states import Rows
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 
 FEW = 10_000
 """A pane to which more states were added is worth a round of its own."""
@@ -49,7 +49,7 @@ class Gathered:
         self._bytes += sum(a.table.nbytes for a in window.added)
         return self._states >= ENOUGH_STATES or self._bytes >= ENOUGH_BYTES
 
-    def answered(self, work: Grouped, index: KeyIndex, marks: Rows | None) -> Iterator[pa.Table]:
+    def answered(self, work: WindowAggregateJob, index: KeyIndex, marks: Rows | None) -> Iterator[pa.Table]:
         """The answers of those that wait, in their order; none from keys that have had theirs, as `marks` say."""
         windows, self._windows = self._windows, []
         self._states = self._bytes = 0
@@ -57,7 +57,9 @@ class Gathered:
             yield from _answered(work, index, marks, windows)
 
 
-def _answered(work: Grouped, index: KeyIndex, marks: Rows | None, windows: Sequence[Closed]) -> Iterator[pa.Table]:
+def _answered(
+    work: WindowAggregateJob, index: KeyIndex, marks: Rows | None, windows: Sequence[Closed]
+) -> Iterator[pa.Table]:
     size = len(index)
     added = [Added(a.rows + number * size, a.table) for number, window in enumerate(windows) for a in window.added]
     codes, table = together(added)

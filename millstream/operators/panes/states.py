@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.aggregates.contract import Aggregate, State, put, take
-from millstream.operators.grouped import PANE, Call, Grouped
+from millstream.operators.window_aggregate_job import PANE, Call, WindowAggregateJob
 from millstream.windows.tuples import Ids
 
 Pane = tuple[State, ...]
@@ -29,7 +29,7 @@ def zeros(calls: Sequence[Call], size: int) -> Pane:
     return tuple(call.aggregate.zero(size) for call in calls)
 
 
-def pack(work: Grouped, states: Pane) -> pa.Table:
+def pack(work: WindowAggregateJob, states: Pane) -> pa.Table:
     """States as columns."""
     data: dict[str, pa.Array] = {}
     for number, (call, state) in enumerate(zip(work.calls, states, strict=True)):
@@ -37,7 +37,7 @@ def pack(work: Grouped, states: Pane) -> pa.Table:
     return pa.table(data)
 
 
-def unpack(work: Grouped, table: pa.Table) -> Pane:
+def unpack(work: WindowAggregateJob, table: pa.Table) -> Pane:
     """The states that were packed."""
     return tuple(
         call.aggregate.unpack([table[name].combine_chunks() for name in work.state_names(number)])
@@ -45,7 +45,7 @@ def unpack(work: Grouped, table: pa.Table) -> Pane:
     )
 
 
-def pack_present(work: Grouped, states: Pane) -> pa.Table:
+def pack_present(work: WindowAggregateJob, states: Pane) -> pa.Table:
     """The states of the keys that the pane has seen, with their numbers; of all keys if most are there."""
     present = np.flatnonzero(states[0][0] > 0)
     size = len(states[0][0])
@@ -55,7 +55,7 @@ def pack_present(work: Grouped, states: Pane) -> pa.Table:
     return sparse.append_column(pa.field(NUMBER, pa.int32(), metadata={SIZE: str(size)}), pa.array(present, pa.int32()))
 
 
-def unpack_present(work: Grouped, table: pa.Table) -> Pane:
+def unpack_present(work: WindowAggregateJob, table: pa.Table) -> Pane:
     """The states that were packed, of all keys."""
     states = unpack(work, table)
     if NUMBER not in table.column_names:
@@ -66,7 +66,7 @@ def unpack_present(work: Grouped, table: pa.Table) -> Pane:
     return dense
 
 
-def pack_together(work: Grouped, panes: Mapping[int, Pane]) -> pa.Table:
+def pack_together(work: WindowAggregateJob, panes: Mapping[int, Pane]) -> pa.Table:
     """Several panes as one table: a row per pane and key that it has seen."""
     tables = []
     size = 0
@@ -79,7 +79,7 @@ def pack_together(work: Grouped, panes: Mapping[int, Pane]) -> pa.Table:
     return pa.concat_tables(tables).replace_schema_metadata({SIZE: str(size)})
 
 
-def unpack_together(work: Grouped, table: pa.Table) -> dict[int, Pane]:
+def unpack_together(work: WindowAggregateJob, table: pa.Table) -> dict[int, Pane]:
     """The panes that were packed; one without keys is gone."""
     size = int(table.schema.metadata[SIZE.encode()])
     states = unpack(work, table)

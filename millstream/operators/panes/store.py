@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from millstream.aggregates.contract import take
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
-from millstream.operators.grouped import Grouped
 from millstream.operators.key_index import KeyIndex
-from millstream.operators.panes.put_aside import Added, Panes, shortened, together
+from millstream.operators.panes.lazy_panes import Added, Panes, shortened, together
 from millstream.operators.panes.states import (
     NUMBER,
     Pane,
@@ -22,6 +21,7 @@ from millstream.operators.panes.states import (
     unpack_present,
     unpack_together,
 )
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 
 ALONE, TOGETHER = "pane/", "panes/"
 
@@ -73,7 +73,7 @@ class PaneStore:
     goes with the last of its panes; until then it may hold some that are gone, which whoever reads it must know.
     """
 
-    def __init__(self, work: Grouped, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
         self._work = work
         self._blobs = blobs
         self.index = KeyIndex(work.key_names, [t for _, t in work.keys], blobs, "keys/")

@@ -8,10 +8,10 @@ from functools import partial
 
 from millstream.aggregates.contract import Aggregate, State
 from millstream.aggregates.evaluation import over_panes
-from millstream.operators.grouped import Call
 from millstream.operators.panes.running_total import RunningTotal
 from millstream.operators.panes.states import Pane, merged
 from millstream.operators.panes.two_stacks import TwoStacks
+from millstream.operators.window_aggregate_job import Call
 from millstream.windows.tuples import Ids
 
 

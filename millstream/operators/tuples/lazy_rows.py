@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.expressions.arrow.reads import reads, source_of
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 
 Numbers = npt.NDArray[np.int64]
 
-Columns = Iterable[tuple[str, Predicate, pa.DataType]]
+Columns = Iterable[tuple[str, ArrowExpression, pa.DataType]]
 """New columns, each by its name, its expression and its type."""
 
 
@@ -32,7 +32,7 @@ class _Stored:
 class _Made:
     """A column that is computed from others, which have these names there."""
 
-    compute: Predicate
+    compute: ArrowExpression
     type: pa.DataType
     names: Mapping[str, _Source]
 
@@ -136,7 +136,7 @@ class LazyRows:
         names = {**self._names, **made} if beside else made
         return LazyRows(self._parts, names, self.num_rows, self._known, self._before)
 
-    def _source(self, compute: Predicate, type_: pa.DataType) -> _Source:
+    def _source(self, compute: ArrowExpression, type_: pa.DataType) -> _Source:
         """A column that is to be computed, or the one that it is a copy of."""
         copied = source_of(compute)
         if copied is not None and copied.type in (None, type_):

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
+from millstream.operators.window_aggregate_job import TIME
 
 
 class OnTime(Operator):

@@ -9,7 +9,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.join.lookup import looked_up
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.windows.join_kind import JoinKind
@@ -19,7 +19,7 @@ from millstream.windows.join_kind import JoinKind
 class Keep:
     """A WHERE: the tuples for which all conditions hold."""
 
-    conditions: tuple[Predicate, ...]
+    conditions: tuple[ArrowExpression, ...]
 
     def __call__(self, rows: LazyRows, tables: Sequence[pa.Table]) -> LazyRows:
         """Those that pass."""
@@ -31,7 +31,7 @@ class Keep:
 class Compute:
     """New columns, each by its name, its expression and its type; `beside` the others, or in place of them."""
 
-    columns: tuple[tuple[str, Predicate, pa.DataType], ...]
+    columns: tuple[tuple[str, ArrowExpression, pa.DataType], ...]
     beside: bool = False
 
     def __call__(self, rows: LazyRows, tables: Sequence[pa.Table]) -> LazyRows:
@@ -48,9 +48,9 @@ class Lookup:
 
     number: int
     kind: JoinKind
-    keys: tuple[tuple[Predicate, Predicate], ...]
-    residual: Predicate | None
-    conditions: tuple[Predicate, ...] = ()
+    keys: tuple[tuple[ArrowExpression, ArrowExpression], ...]
+    residual: ArrowExpression | None
+    conditions: tuple[ArrowExpression, ...] = ()
 
     def __call__(self, rows: LazyRows, tables: Sequence[pa.Table]) -> LazyRows:
         """The tuples with what they match."""
@@ -65,7 +65,7 @@ class Lookup:
 class Wide:
     """Whole numbers of any size in one type."""
 
-    number: Predicate
+    number: ArrowExpression
 
     def __call__(self, rows: pa.Table) -> pa.Array:
         """The numbers."""

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from millstream.operators.blobs import Blobs, from_bytes, to_bytes
 from millstream.operators.codes import Numbers
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples.on_time import OnTime
 from millstream.operators.tuples.tuple_log import Bools
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 
 ROW = "__row"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.catalog.definitions import AggregateCall, Framed, Windowed
+from millstream.catalog.definitions import AggregateCall, OverAggregateSpec, WindowAggregateSpec
 from millstream.catalog.schema import UNKNOWN
 from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.registry import runner
@@ -14,7 +14,7 @@ from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage, take_fin
 from millstream.structure import Structure
 
 
-def group_lineage(below: Lineage, work: Windowed) -> Lineage:
+def group_lineage(below: Lineage, work: WindowAggregateSpec) -> Lineage:
     """The answers per window and group."""
     known = [
         *facts.keys(below, work.keys[: work.partition], "partition key"),
@@ -36,7 +36,7 @@ def group_lineage(below: Lineage, work: Windowed) -> Lineage:
     )
 
 
-def frame_lineage(below: Lineage, work: Framed, ordered: bool) -> Lineage:
+def frame_lineage(below: Lineage, work: OverAggregateSpec, ordered: bool) -> Lineage:
     """The tuples with the answers over their frames; `ordered`, they bear the order in which they arrived."""
     known = [
         *facts.keys(below, work.keys, "partition key"),

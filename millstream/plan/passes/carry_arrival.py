@@ -17,8 +17,8 @@ from millstream.plan.algebra import (
     Unnest,
     WindowAggregate,
 )
-from millstream.plan.several import MergeOrdered, TableJoin, Union
-from millstream.plan.trace import feeder, parts
+from millstream.plan.column_origins import feeder, parts
+from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union
 from millstream.windows.join_kind import JoinKind
 
 _PAIRED = (JoinKind.INNER, JoinKind.LEFT)

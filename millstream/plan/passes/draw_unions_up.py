@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import AssignWindows, Derived, Filter, Node, Project, rewrite
-from millstream.plan.several import TableJoin, Union
-from millstream.plan.trace import parts
+from millstream.plan.column_origins import parts
+from millstream.plan.joins_and_unions import TableJoin, Union
 
 
 def draw_unions_up(plan: Node, catalog: Catalog) -> Node:

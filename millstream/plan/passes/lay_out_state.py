@@ -13,7 +13,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AggregateCall, Framed, FramedCall, Item, Windowed
+from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, OverCallSpec, WindowAggregateSpec
 from millstream.expressions.build.reading import over_columns
 from millstream.plan.algebra import (
     Derived,
@@ -28,7 +28,7 @@ from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.fingerprint.fact import in_order
 from millstream.plan.fingerprint.facts import call_structure
 from millstream.plan.fingerprint.lineage import Lineage
-from millstream.plan.several import MergeOrdered, Unique, WindowJoin
+from millstream.plan.joins_and_unions import MergeOrdered, Unique, WindowJoin
 from millstream.structure import Structure
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def _arrange(node: Node, below: Sequence[Lineage], new: _NewNames) -> tuple[Node
     return node, _NO_NEW_NAMES
 
 
-def _arrange_groups(node: WindowAggregate, work: Windowed, below: Lineage) -> tuple[Node, _NewNames]:
+def _arrange_groups(node: WindowAggregate, work: WindowAggregateSpec, below: Lineage) -> tuple[Node, _NewNames]:
     def structure(key: Item) -> Structure:
         return below.structure(key.expression)
 
@@ -124,7 +124,9 @@ def _arrange_groups(node: WindowAggregate, work: Windowed, below: Lineage) -> tu
     return replace(node, windowed=work, gives=gives), new
 
 
-def _arrange_frames(node: OverAggregate, work: Framed, below: Lineage, new: _NewNames) -> tuple[Node, _NewNames]:
+def _arrange_frames(
+    node: OverAggregate, work: OverAggregateSpec, below: Lineage, new: _NewNames
+) -> tuple[Node, _NewNames]:
     frames = [replace(each, call=new.call(each.call)) for each in work.calls]
     windows = {each.call.name: each.window for each in frames}
     calls, merged = _merge_calls(
@@ -133,7 +135,7 @@ def _arrange_frames(node: OverAggregate, work: Framed, below: Lineage, new: _New
     keys = _number(_merge(new.items(work.keys), lambda key: below.structure(key.expression)), "__p")
     carried = tuple(_sort(dict.fromkeys(map(new.name, work.carried)), _column_of(below)))
     time = None if work.time is None else new.name(work.time)
-    pairs = tuple(FramedCall(call, windows[call.name]) for call in calls)
+    pairs = tuple(OverCallSpec(call, windows[call.name]) for call in calls)
     work = replace(work, keys=keys, calls=pairs, time=time, carried=carried)
     return replace(node, framed=work), new.and_then(merged)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import Node, Scan, rewrite
-from millstream.plan.trace import STAGES
+from millstream.plan.column_origins import STAGES
 
 
 def number_stages(plan: Node, catalog: Catalog) -> Node:

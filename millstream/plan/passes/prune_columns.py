@@ -10,7 +10,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.expressions.build.reading import columns_of
 from millstream.language.types import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
-from millstream.plan.several import TableJoin, Union, WindowJoin
+from millstream.plan.joins_and_unions import TableJoin, Union, WindowJoin
 from millstream.plan.split import Split
 
 Names = frozenset[str]

@@ -10,7 +10,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.expressions.build.predicates import unsupported
 from millstream.expressions.build.reading import all_of, columns_of, over_columns, terms_of
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
-from millstream.plan.several import TableJoin, WindowJoin
+from millstream.plan.joins_and_unions import TableJoin, WindowJoin
 from millstream.windows.join_kind import JoinKind
 
 ANSWERING = (WindowAggregate, OverAggregate, WindowJoin)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Framed
+from millstream.catalog.definitions import OverAggregateSpec
 from millstream.expressions.build.reading import columns_of
 from millstream.plan.algebra import Node, OverAggregate
+from millstream.plan.column_origins import lineage_of
 from millstream.plan.fingerprint.fact import in_order
 from millstream.plan.fingerprint.facts import call_structure
 from millstream.plan.fingerprint.lineage import Lineage
-from millstream.plan.trace import lineage_of
 from millstream.structure import Structure
 from millstream.udas.sql_aggregate import SqlAggregate
 
@@ -31,9 +31,9 @@ def stack_frames(plan: Node, catalog: Catalog) -> Node:
     return node
 
 
-def _merge(below: Lineage, works: list[Framed]) -> list[Framed]:
+def _merge(below: Lineage, works: list[OverAggregateSpec]) -> list[OverAggregateSpec]:
     """The steps, those with the same partition as one; aggregates in SQL go tuple by tuple, in steps of their own."""
-    found: dict[object, Framed] = {}
+    found: dict[object, OverAggregateSpec] = {}
     for work in works:
         in_sql = any(isinstance(each.call.aggregate, SqlAggregate) for each in work.calls)
         same = (in_sql, _waits(work), _keys(below, work))
@@ -41,24 +41,24 @@ def _merge(below: Lineage, works: list[Framed]) -> list[Framed]:
     return list(found.values())
 
 
-def _keys(below: Lineage, work: Framed) -> Structure:
+def _keys(below: Lineage, work: OverAggregateSpec) -> Structure:
     """What the tuples are parted by, and what their frames move along."""
     keys = tuple(sorted((below.structure(key.expression) for key in work.keys), key=in_order))
     return keys, None if work.time is None else below.column(work.time).structure
 
 
-def _waits(work: Framed) -> bool:
+def _waits(work: OverAggregateSpec) -> bool:
     """Whether tuples wait for time to settle their order; else they are counted as they come."""
     return any(each.window.ranked_by == "rank" for each in work.calls)
 
 
-def _place(below: Lineage, work: Framed) -> tuple[bool, str]:
+def _place(below: Lineage, work: OverAggregateSpec) -> tuple[bool, str]:
     """Where a step comes: what waits for time passes tuples on in another order, so arrivals are counted first."""
     calls = sorted((call_structure(below, each.call, each.window.structure) for each in work.calls), key=in_order)
     return _waits(work), in_order((_keys(below, work), tuple(calls)))
 
 
-def _carry(works: list[Framed], top: Framed, below: Lineage) -> list[Framed]:
+def _carry(works: list[OverAggregateSpec], top: OverAggregateSpec, below: Lineage) -> list[OverAggregateSpec]:
     """The steps, the first one first, each with the columns that those after it and the result read."""
     needed = {*top.carried, *(each.call.name for each in top.calls)}
     found = []

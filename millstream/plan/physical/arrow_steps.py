@@ -16,20 +16,20 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import carried, to_arrow
 from millstream.catalog.schema import Column, SqlType, type_name
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.expressions.build.builder import Unsupported
 from millstream.expressions.build.predicates import predicate, value
 from millstream.expressions.build.reading import all_of, columns_of, terms_of
 from millstream.language.parse.written import written
 from millstream.language.types.functions import makes_rows
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step, Wide
+from millstream.operators.window_aggregate_job import TIME
 from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
+from millstream.plan.column_origins import steps as steps_of
+from millstream.plan.joins_and_unions import TableJoin
 from millstream.plan.physical.conditions_first import conditions_first
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import ArrowRead, Exchange, Noted, TableRows
-from millstream.plan.several import TableJoin
-from millstream.plan.trace import steps as steps_of
 from millstream.windows.join_kind import JoinKind
 
 LARGEST_TABLE = 8 << 20
@@ -78,10 +78,10 @@ class _Known:
 
         return cast("exp.Expression", expression.copy().transform(spell))
 
-    def value(self, expression: exp.Expression) -> tuple[Predicate, pa.DataType]:
+    def value(self, expression: exp.Expression) -> tuple[ArrowExpression, pa.DataType]:
         return value(self.spelt(expression), self.types)
 
-    def condition(self, expression: exp.Expression) -> Predicate:
+    def condition(self, expression: exp.Expression) -> ArrowExpression:
         return predicate(self.spelt(expression), self.types)
 
     def has(self, expression: exp.Expression) -> bool:
@@ -172,7 +172,7 @@ class _Way:
             raise Refused("what is joined is no table")
 
 
-def _equality(term: exp.Expr, ours: _Known, theirs: _Known) -> tuple[Predicate, Predicate] | None:
+def _equality(term: exp.Expr, ours: _Known, theirs: _Known) -> tuple[ArrowExpression, ArrowExpression] | None:
     """The sides of a term, if they are one of the tuples and one of the table and can be compared as they are."""
     if not isinstance(term, exp.EQ):
         return None
@@ -187,7 +187,7 @@ def _equality(term: exp.Expr, ours: _Known, theirs: _Known) -> tuple[Predicate, 
     return (mine, other) if one == another and not pt.is_floating(one) and not pt.is_decimal(one) else None
 
 
-def _as(known: _Known, expression: exp.Expression, type_: SqlType) -> tuple[Predicate, pa.DataType]:
+def _as(known: _Known, expression: exp.Expression, type_: SqlType) -> tuple[ArrowExpression, pa.DataType]:
     """An expression that must have the type that the plan says, or steps above would go wrong."""
     compute, found = known.value(expression)
     if found != (to_arrow(type_) or found):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from millstream.expressions.arrow.reads import reads, renamed, source_of, terms
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step
 from millstream.windows.join_kind import JoinKind
 
@@ -30,7 +30,7 @@ def conditions_first(steps: Iterable[Step], tables: Sequence[pa.Schema]) -> tupl
     return tuple(done)
 
 
-def _insert(done: list[Step], term: Predicate, tables: Sequence[pa.Schema]) -> None:
+def _insert(done: list[Step], term: ArrowExpression, tables: Sequence[pa.Schema]) -> None:
     """Put a condition after some steps, or before the first of them that it need not wait for."""
     place, moved = len(done), term
     for at in range(len(done) - 1, -1, -1):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from millstream.language.parse.written import written
-from millstream.operators.join.joining import key_name
+from millstream.operators.join.window_join_job import key_name
 from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, WindowAggregate
+from millstream.plan.column_origins import STAGES, parts
+from millstream.plan.joins_and_unions import MergeOrdered, Unique, WindowJoin
 from millstream.plan.passes.carry_arrival import needs_arrival, tells_arrival
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Exchange, Stage
 from millstream.plan.physical.stage_columns import stage_columns, state_names
-from millstream.plan.several import MergeOrdered, Unique, WindowJoin
-from millstream.plan.trace import STAGES, parts
 
 Keys = tuple[str, ...] | None
 

@@ -15,10 +15,10 @@ from sqlglot import exp
 
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import Schema
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.tuples.row_steps import Step
 from millstream.plan.algebra import Filter, Node, Scan, Unnest
-from millstream.plan.several import Union
+from millstream.plan.joins_and_unions import Union
 
 Columns = Mapping[str, exp.Expression]
 """Columns by name, and how each is computed."""
@@ -156,7 +156,7 @@ class Stage(Physical):
     feeds: tuple[Exchange, ...]
     number: int
     lists: tuple[AggregateCall, ...] = ()
-    holds: Predicate | None = None
+    holds: ArrowExpression | None = None
     said: tuple[str, ...] = ()
 
     @property

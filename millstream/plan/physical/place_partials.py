@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from millstream.operators.registry import runner
 from millstream.plan.algebra import Node, WindowAggregate, rewrite
+from millstream.plan.column_origins import STAGES, feeder, steps
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Stage
-from millstream.plan.trace import STAGES, feeder, steps
 
 
 def place_partials(plan: Node, facts: Facts) -> Node:

@@ -8,12 +8,12 @@ from itertools import chain
 from sqlglot import exp
 
 from millstream.aggregates.choice import Choice
-from millstream.catalog.definitions import AggregateCall, Framed, Item, Windowed
-from millstream.operators.grouped import ARRIVAL
-from millstream.operators.join.joining import key_name
+from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, WindowAggregateSpec
+from millstream.operators.join.window_join_job import key_name
+from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
+from millstream.plan.joins_and_unions import MergeOrdered, Unique, WindowJoin
 from millstream.plan.physical.nodes import Columns
-from millstream.plan.several import MergeOrdered, Unique, WindowJoin
 
 COUNT = "count_star"
 
@@ -53,7 +53,7 @@ def column_of(name: str) -> exp.Expression:
     return exp.Column(this=exp.to_identifier(name, quoted=True))
 
 
-def counted_apart(windowed: Windowed) -> tuple[tuple[str, ...], Sequence[AggregateCall]]:
+def counted_apart(windowed: WindowAggregateSpec) -> tuple[tuple[str, ...], Sequence[AggregateCall]]:
     """The names of plain counts of rows, and the other calls: how many rows a group has is always known."""
     plain = [c.name for c in windowed.calls if c.aggregate.name == COUNT and c.condition is None]
     return tuple(plain), [c for c in windowed.calls if c.name not in plain]
@@ -82,7 +82,7 @@ def _computed(items: Iterable[Item]) -> dict[str, exp.Expression]:
     return {item.name: item.expression for item in items}
 
 
-def _framed(framed: Framed) -> Columns:
+def _framed(framed: OverAggregateSpec) -> Columns:
     columns = {state: column_of(name) for name, state in state_names(framed.carried).items()}
     columns.update(_computed(framed.keys))
     argument_columns([each.call for each in framed.calls], columns)
@@ -98,7 +98,7 @@ def _side(step: WindowJoin, port: int) -> Columns:
     return columns
 
 
-def _chooses(work: Windowed) -> bool:
+def _chooses(work: WindowAggregateSpec) -> bool:
     """Whether a call chooses one of several tuples of one time; windows of tuples in order know which comes first."""
     return not work.window.depends_on_arrival and any(
         isinstance(call.aggregate, Choice) and call.aggregate.by_order for call in work.calls

@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.arrow import arrow_schema
 from millstream.catalog.definitions import OnBadFile
-from millstream.connectors.files.direct_read import (
+from millstream.connectors.files.arrow_ingress import (
     BAD_FILES,
     COUNTED_SCHEMA,
     FILES,
@@ -21,7 +21,7 @@ from millstream.connectors.files.direct_read import (
     direct_ingress,
     pack,
 )
-from millstream.connectors.files.listed import FILES_SCHEMA, following, source_path
+from millstream.connectors.files.file_lists import FILES_SCHEMA, source_path, stream_reader
 from millstream.connectors.registry import options_of
 from millstream.plan.physical.nodes import ArrowRead, TableRows
 from millstream.spark.host import Host
@@ -37,7 +37,7 @@ def packets_of(read: ArrowRead, inlet: Inlet, number: int, host: Host) -> DataFr
     stream = read.scan.stream
     assert stream.source is not None  # noqa: S101  (it has files)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    reader = following(host.spark, path, options_of(stream), stream.name).format("binaryFile").schema(FILES_SCHEMA)
+    reader = stream_reader(host.spark, path, options_of(stream), stream.name).format("binaryFile").schema(FILES_SCHEMA)
     files = reader.load()
     files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(WRITTEN_SQL))
     schemas = []

@@ -11,18 +11,18 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.catalog.arrow import to_arrow, to_sql
 from millstream.expressions.build.predicates import predicate
 from millstream.expressions.build.reading import columns_of, over_columns
-from millstream.operators.join.joining import Joining, key_name
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
+from millstream.operators.join.window_join_job import WindowJoinJob, key_name
+from millstream.plan.joins_and_unions import JOINT, TableJoin, WindowJoin
 from millstream.plan.physical.nodes import Stage
 from millstream.plan.physical.stage_columns import column_of, state_names
-from millstream.plan.several import JOINT, TableJoin, WindowJoin
 from millstream.spark import mark_rows
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
-from millstream.spark.lower.inflow import Inflow
 from millstream.spark.lower.key_sources import key_sources
-from millstream.spark.lower.staging import Work, origin_of, staged
+from millstream.spark.lower.stage_inputs import Inflow
+from millstream.spark.lower.stage_lowering import StageJob, lower_stage, origin_of
 from millstream.spark.names import quoted
 from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.marks import HIDDEN, MARK
@@ -66,10 +66,10 @@ def lower_join(stage: Stage, node: WindowJoin, host: Host, marked: bool) -> Data
         residual = predicate(over_columns(node.residual, stored), types)
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
-    job = Joining(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
+    job = WindowJoinJob(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)
     stated = {state: name for name, state in names.items()}
     answers = pa.schema([field.with_name(stated[field.name]) for field in job.answers])
-    return staged(stage, inflows, Work(partial(WindowJoinOperator, job), answers, names=stated), host, marked)
+    return lower_stage(stage, inflows, StageJob(partial(WindowJoinOperator, job), answers, names=stated), host, marked)
 
 
 def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> DataFrame:

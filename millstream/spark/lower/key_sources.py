@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import SqlType, type_name
 from millstream.plan.algebra import Node, Scan
-from millstream.plan.trace import trace
+from millstream.plan.column_origins import trace
 
 
 def key_sources(part: Node, keys: Iterable[tuple[str, exp.Expression, SqlType]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from millstream.catalog.definitions import AggregateCall
 from millstream.connectors import arrivals
 from millstream.connectors.registry import connector
 from millstream.connectors.sources import open_rejected, open_stream, open_table
-from millstream.operators.grouped import ARRIVAL
+from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
@@ -30,8 +30,8 @@ from millstream.plan.algebra import (
     WindowAggregate,
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
+from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.physical.nodes import InStage, Noted, Observed, SparkRead, Stage
-from millstream.plan.several import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.split import SHARE, Split
 from millstream.spark import mark_rows
 from millstream.spark.expressions import spark_text

@@ -17,23 +17,23 @@ from millstream.catalog import definitions as bound
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall, Item
 from millstream.operators.answers import EMITTED, END, STAMP, START
-from millstream.operators.grouped import ARRIVAL, PANE, TIME, Call, Grouped
 from millstream.operators.ordered.merge_ordered import MergeOrdered as MergeOrderedTuples
-from millstream.operators.over.framed import Framed, FramedCall
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.panes.partials import renumbered
 from millstream.operators.registry import Make, Runner, runner
 from millstream.operators.tuples.late import LateTuples
 from millstream.operators.tuples.unique_tuples import UniqueTuples
+from millstream.operators.window_aggregate_job import ARRIVAL, PANE, TIME, Call, WindowAggregateJob
 from millstream.plan.algebra import LateScan, OverAggregate, WindowAggregate
+from millstream.plan.joins_and_unions import MergeOrdered, Unique
 from millstream.plan.physical.nodes import Stage
 from millstream.plan.physical.stage_columns import COUNT, argument_columns, counted_apart, state_names
-from millstream.plan.several import MergeOrdered, Unique
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
-from millstream.spark.lower.inflow import Inflow
 from millstream.spark.lower.key_sources import key_sources
 from millstream.spark.lower.read_tables import with_tables
-from millstream.spark.lower.staging import ANSWER_TIME, Work, ordering, origin_of, staged
+from millstream.spark.lower.stage_inputs import Inflow
+from millstream.spark.lower.stage_lowering import ANSWER_TIME, StageJob, lower_stage, ordering, origin_of
 from millstream.spark.stage.ingress import Inlet
 
 RANK = "__rank"
@@ -55,13 +55,13 @@ def lower_window(stage: Stage, node: WindowAggregate, host: Host, marked: bool) 
         inlet = Inlet(bucket_ids(host), feed.keys, prepare if feed.partial else None, origin.promised, sources)
         inflows.append(Inflow(feed, replace(inlet, busy=_busy(work), order=order), origin, host))
     make = partial(_made_by(runs, work), work)
-    done = Work(make, _answers(work, node.schema.names), _window_promises(work))
-    frame = staged(stage, inflows, done, host, marked)
+    done = StageJob(make, _answers(work, node.schema.names), _window_promises(work))
+    frame = lower_stage(stage, inflows, done, host, marked)
     whole = work.window.whole and not work.keys and not stage.lists
     return _one_row(frame, work, done.answers, host) if whole else frame
 
 
-def _one_row(frame: DataFrame, work: Grouped, answers: pa.Schema, host: Host) -> DataFrame:
+def _one_row(frame: DataFrame, work: WindowAggregateJob, answers: pa.Schema, host: Host) -> DataFrame:
     """The one answer over a whole table, which has one also if it is empty: count(*) is 0 then."""
     nothing = {n: c.aggregate.finish(c.aggregate.zero(1)) for c in work.calls for n in c.names}
     empty = pa.table({f.name: nothing.get(f.name, pa.nulls(1, f.type)).cast(f.type) for f in answers})
@@ -80,19 +80,19 @@ def lower_over(stage: Stage, node: OverAggregate, host: Host, marked: bool) -> D
         carried.append(pa.field(ARRIVAL, pa.int64()))
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     make = partial(runner(work.calls[0].window).make, work)
-    done = Work(make, pa.schema([*carried, *results]), ((ANSWER_TIME, 0),), names)
-    return staged(stage, inflows, done, host, marked)
+    done = StageJob(make, pa.schema([*carried, *results]), ((ANSWER_TIME, 0),), names)
+    return lower_stage(stage, inflows, done, host, marked)
 
 
 def lower_tuples(stage: Stage, node: Unique | MergeOrdered | LateScan, host: Host, marked: bool) -> DataFrame:
     """The frame of a stage whose answers are tuples as they came."""
     inflows = _inflows(stage, host)
     if isinstance(node, LateScan):
-        return staged(stage, inflows, Work(LateTuples, inflows[0].schema), host, marked)
+        return lower_stage(stage, inflows, StageJob(LateTuples, inflows[0].schema), host, marked)
     names = {state: name for name, state in state_names(node.names).items()}
     make = partial(UniqueTuples, tuple(names)) if isinstance(node, Unique) else MergeOrderedTuples
     answers = pa.schema([field.with_name(names[field.name]) for field in inflows[0].schema])
-    return staged(stage, inflows, Work(make, answers, ((ANSWER_TIME, 0),), names), host, marked)
+    return lower_stage(stage, inflows, StageJob(make, answers, ((ANSWER_TIME, 0),), names), host, marked)
 
 
 def _inflows(stage: Stage, host: Host) -> list[Inflow]:
@@ -108,7 +108,7 @@ def _inflows(stage: Stage, host: Host) -> list[Inflow]:
 # -- operators ---------------------------------------------------------------------------------------------
 
 
-def _made_by(runs: Runner, work: Grouped) -> Make:
+def _made_by(runs: Runner, work: WindowAggregateJob) -> Make:
     """What runs in the stage."""
     if not work.from_first:
         return runs.make
@@ -117,7 +117,7 @@ def _made_by(runs: Runner, work: Grouped) -> Make:
     return runs.from_first
 
 
-def _busy(work: Grouped) -> str | None:
+def _busy(work: WindowAggregateJob) -> str | None:
     """What tells where tuples came to, for windows of which all buckets must know that."""
     paned = work.window.paned
     if paned is None or not paned.endless:
@@ -125,7 +125,7 @@ def _busy(work: Grouped) -> str | None:
     return TIME if work.from_first else PANE
 
 
-def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> Grouped:
+def _work(windowed: bound.WindowAggregateSpec, host: Host, told: type[object]) -> WindowAggregateJob:
     """What the operator does; some kind of aggregate is told of arrival."""
     count = find(COUNT)
     assert count is not None  # noqa: S101
@@ -135,18 +135,18 @@ def _work(windowed: bound.Windowed, host: Host, told: type[object]) -> Grouped:
     if not windowed.window.depends_on_arrival:  # those that do know the order of their tuples
         found = [_told(call) if isinstance(call.aggregate, told) else call for call in found]
     calls = (Call(count([]), names=plain), *found)
-    work = Grouped(_typed(windowed.keys), calls, windowed.window, windowed.partition)
+    work = WindowAggregateJob(_typed(windowed.keys), calls, windowed.window, windowed.partition)
     return replace(work, emit=windowed.emit, from_first=windowed.from_first)
 
 
-def _frames(framed: bound.Framed, host: Host) -> Framed:
+def _frames(framed: bound.OverAggregateSpec, host: Host) -> OverAggregateJob:
     calls = _calls([c.call for c in framed.calls], host)
     names = state_names(framed.carried)
     windows = [
         f.window if f.window.stamp is None else f.window.stamped_by(names.get(f.window.stamp)) for f in framed.calls
     ]
     pairs = zip(calls, windows, strict=True)
-    return Framed(_typed(framed.keys), tuple(FramedCall(c, w) for c, w in pairs), tuple(names.values()))
+    return OverAggregateJob(_typed(framed.keys), tuple(OverCall(c, w) for c, w in pairs), tuple(names.values()))
 
 
 def _calls(calls: Sequence[AggregateCall], host: Host) -> list[Call]:
@@ -171,7 +171,7 @@ def _typed(keys: Sequence[Item]) -> tuple[tuple[str, pa.DataType], ...]:
     return tuple(typed)
 
 
-def _answers(work: Grouped, names: Iterable[str]) -> pa.Schema:
+def _answers(work: WindowAggregateJob, names: Iterable[str]) -> pa.Schema:
     """The columns that cross to Spark."""
     fields = {field.name: field for field in work.results}
     fields.update((name, pa.field(name, type_)) for name, type_ in work.keys)
@@ -183,7 +183,7 @@ def _answers(work: Grouped, names: Iterable[str]) -> pa.Schema:
 # -- progress ----------------------------------------------------------------------------------------------
 
 
-def _window_promises(work: Grouped) -> tuple[tuple[str, int], ...]:
+def _window_promises(work: WindowAggregateJob) -> tuple[tuple[str, int], ...]:
     """What a stage can promise of its answers: their ends, and their starts if it is known how far back they lie."""
     length = work.window.length
     return ((END, 0),) if length is None else ((END, 0), (START, length))

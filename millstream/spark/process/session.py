@@ -14,8 +14,8 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from millstream.errors import RunError, SettingError
-from millstream.spark.process.abandoned import PORTS, ports_folder
 from millstream.spark.process.class_archive import java_options
+from millstream.spark.process.close_leaks import PORTS, ports_folder
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import apart, end_quietly, forget_lost, is_lost, launch, scratch
 from millstream.spark.process.local_files import use_local_files

@@ -112,7 +112,7 @@ def to_spark() -> Any:
 
 
 def note_port() -> None:
-    """Write down the port that this process was called from: Spark has forgotten it now; see `abandoned.py`."""
+    """Write down the port that this process was called from: Spark has forgotten it now; see `close_leaks.py`."""
     folder, port = os.environ.get("MILLSTREAM_PORTS"), os.environ.get("PYTHON_WORKER_FACTORY_PORT")
     if folder and port:
         try:

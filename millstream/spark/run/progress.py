@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ, REJECTED, STAGE, STEP, WAITS, WORK
-from millstream.spark.process.abandoned import leave
+from millstream.spark.process.close_leaks import leave
 from millstream.spark.process.jvm import connection_of_thread
 from millstream.spark.run.query_events import QueryEvents, Told
 from millstream.spark.run.step_counts import StepCounts
-from millstream.spark.stage.bucket_work import Work
+from millstream.spark.stage.bucket_work import BucketWork
 
 PHASES = {
     "latestOffset": "looking for input",
@@ -65,7 +65,7 @@ class Counts:
     leaps: dict[str, Leap] = field(default_factory=dict)
     passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
-    work: dict[str, dict[int, Work]] = field(default_factory=dict)
+    work: dict[str, dict[int, BucketWork]] = field(default_factory=dict)
     steps: StepCounts = field(default_factory=StepCounts)
     ended: threading.Event = field(default_factory=threading.Event)
     let_go: Callable[[], None] = field(default=lambda: None)
@@ -140,7 +140,7 @@ class Counts:
             elif name.startswith(WORK):
                 done = self.work.setdefault(stage, {})
                 bucket = int(name.removeprefix(WORK))
-                done[bucket] = done.get(bucket, Work()) + Work.unpacked(int(value or 0))
+                done[bucket] = done.get(bucket, BucketWork()) + BucketWork.unpacked(int(value or 0))
             elif name.startswith(HEARD) and value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
 

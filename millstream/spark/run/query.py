@@ -19,14 +19,14 @@ from millstream.connectors.sinks import BatchSink, Deliver, QueryPlace, open_sin
 from millstream.errors import RunError
 from millstream.spark.buckets import tasks_for
 from millstream.spark.host import Host
-from millstream.spark.process.abandoned import close_later
+from millstream.spark.process.close_leaks import close_later
 from millstream.spark.process.local_files import reads_any_name
 from millstream.spark.run.arrow_batches import bounded_by_rows
 from millstream.spark.run.bounded_run import BoundedRun, Handle
 from millstream.spark.run.changing_tables import follow_tables
 from millstream.spark.run.control import end_after, forget_unread
 from millstream.spark.run.progress import Counts
-from millstream.spark.run.silence import Quiet, listen
+from millstream.spark.run.silent_inputs import Quiet, listen
 from millstream.spark.run.ticker import tell_time
 
 
@@ -95,8 +95,8 @@ def _begin(
     name: str,
     trigger: timedelta | None,
 ) -> StreamingQuery:
-    readied = frame if target is None else target.readied(frame)
-    writer = readied.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
+    prepared = frame if target is None else target.prepare(frame)
+    writer = prepared.writeStream.queryName(name).option("checkpointLocation", place.checkpoint)
     writer = (
         writer.trigger(availableNow=True)
         if trigger is None

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.connectors.sinks import QueryPlace
 from millstream.plan.algebra import Node, WindowAggregate
-from millstream.plan.trace import steps
+from millstream.plan.column_origins import steps
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hung_up
 from millstream.spark.run.control import signal

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millstream.operators.codes import dense_groups
-from millstream.operators.grouped import ARRIVAL
+from millstream.operators.window_aggregate_job import ARRIVAL
 
 FILE = "__file"
 """The file of a tuple that Spark reads: the time at which it was written, its name, and where the part of it begins."""

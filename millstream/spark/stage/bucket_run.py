@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.arrival_order import Runs, in_order
-from millstream.spark.stage.bucket_work import Work
-from millstream.spark.stage.collector import settle
+from millstream.spark.stage.bucket_work import BucketWork
 from millstream.spark.stage.feeds import Feed, FeedProgress
-from millstream.spark.stage.kept import kept
+from millstream.spark.stage.filter_answers import filter_answers
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.local_copy import LocalCopy
 from millstream.spark.stage.marks import MARK, stage_mark
-from millstream.spark.stage.packets import Progress, unseal
+from millstream.spark.stage.packets import TaskProgress, unseal
 from millstream.spark.stage.unnest import Nested, unnested
 from millstream.spark.stage.wire import to_wire
 
@@ -62,8 +62,8 @@ class PendingBlobs:
     def size(self) -> int:
         """The bytes of all blobs, also of those that are about to be written."""
         gone = {*self.puts, *self.deletes}
-        kept = sum(size for name, size in self._sizes.items() if name not in gone)
-        return kept + sum(map(len, self.puts.values()))
+        filter_answers = sum(size for name, size in self._sizes.items() if name not in gone)
+        return filter_answers + sum(map(len, self.puts.values()))
 
     def settle(self) -> None:
         """Begin anew after everything has been written; what was read is no longer needed."""
@@ -107,7 +107,7 @@ class Outlet:
     feeds: tuple[Feed, ...]
     promises: tuple[tuple[str, int], ...] = ()
     lists: tuple[Nested, ...] = ()
-    holds: Predicate | None = None
+    holds: ArrowExpression | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     start: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -130,7 +130,7 @@ class BucketRun:
         operator, inputs, pending = self._load(version)
         late = [0] * len(self._outlet.feeds)
         rejected = list(late)
-        said: list[Progress] = []
+        said: list[TaskProgress] = []
         held: dict[int, list[tuple[pa.Table, Runs]]] = {}
         tuples, micros = list(late), list(late)
         begun, rows, size = time.perf_counter(), 0, 0
@@ -142,7 +142,7 @@ class BucketRun:
             tuples[progress.feed or 0] += progress.tuples
             micros[progress.feed or 0] += progress.micros
             if progress.busy is not None:
-                operator.stirred(progress.busy)
+                operator.note_busy_places(progress.busy)
             said.append(progress)
             if not table.num_columns or progress.feed is None:  # a mark carries nothing but progress
                 continue
@@ -166,7 +166,7 @@ class BucketRun:
         heard = [any(p.feed == n and p.newest is not None for p in said) for n in range(len(late))]
         passed = [w.time for w in inputs.watermarks]
         final = inputs.is_over(ended)
-        work = Work(rows, time.perf_counter() - begun).packed
+        work = BucketWork(rows, time.perf_counter() - begun).packed
         promises = self._promises(operator)
         newest = [w.newest for w in inputs.watermarks]
         waits = operator.waits
@@ -178,13 +178,13 @@ class BucketRun:
         mark = pa.table({MARK: pa.array([said_of_it])})
         for portion in _portions(given, mark):
             yield to_wire(portion, self._outlet.answers)
-        settle()
+        freeze_imported_modules()
 
     def _given(self, answers: pa.Table) -> pa.Table:
         names = self._outlet.names
         answers = answers.rename_columns([names.get(name, name) for name in answers.column_names]) if names else answers
         rows = unnested(answers, self._outlet.lists)
-        return rows if self._outlet.holds is None else kept(rows, self._outlet.holds)
+        return rows if self._outlet.holds is None else filter_answers(rows, self._outlet.holds)
 
     def _promises(self, operator: Operator) -> dict[str, int]:
         promise = operator.promise
@@ -192,7 +192,7 @@ class BucketRun:
         return {**by_lag, **operator.promises}
 
     def _answers(
-        self, operator: Operator, punctuation: Iterable[Punctuation], said: Sequence[Progress]
+        self, operator: Operator, punctuation: Iterable[Punctuation], said: Sequence[TaskProgress]
     ) -> Iterator[pa.Table]:
         """What the operator answers to the progress of a batch."""
         for one in punctuation:

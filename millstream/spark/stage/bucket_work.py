@@ -9,11 +9,11 @@ MILLIS = 24
 
 
 @dataclass(frozen=True)
-class Work:
+class BucketWork:
     """The rows that came to a bucket, and the seconds that it worked on them.
 
-    >>> Work.unpacked(Work(3, 0.25).packed)
-    Work(rows=3, seconds=0.25)
+    >>> BucketWork.unpacked(BucketWork(3, 0.25).packed)
+    BucketWork(rows=3, seconds=0.25)
     """
 
     rows: int = 0
@@ -25,9 +25,9 @@ class Work:
         return self.rows << MILLIS | min(round(1000 * self.seconds), (1 << MILLIS) - 1)
 
     @classmethod
-    def unpacked(cls, number: int) -> Work:
+    def unpacked(cls, number: int) -> BucketWork:
         """What a number stands for."""
         return cls(number >> MILLIS, (number & (1 << MILLIS) - 1) / 1000)
 
-    def __add__(self, other: Work) -> Work:
-        return Work(self.rows + other.rows, self.seconds + other.seconds)
+    def __add__(self, other: BucketWork) -> BucketWork:
+        return BucketWork(self.rows + other.rows, self.seconds + other.seconds)

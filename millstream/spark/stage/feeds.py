@@ -13,7 +13,7 @@ from millstream.progress.low_watermark import LowWatermark
 from millstream.progress.meld import Meld
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.arrival_order import Ordering
-from millstream.spark.stage.packets import Progress
+from millstream.spark.stage.packets import TaskProgress
 
 PROGRESS = "stage"
 """The blob in which a stage keeps how far its inputs have come; no operator has one of that name."""
@@ -66,7 +66,7 @@ class FeedProgress:
             if promised := blobs.get(f"{GROUPS}{port}"):
                 groups.restore(from_bytes(promised))
 
-    def take(self, said: Sequence[Progress]) -> None:
+    def take(self, said: Sequence[TaskProgress]) -> None:
         """Take note of what a batch has brought, but for promises to groups."""
         for progress in said:
             for feed in self._spoken_of(progress):
@@ -74,7 +74,7 @@ class FeedProgress:
                 for origin, time in progress.promises:
                     self.watermarks[feed].promised(time, origin)
 
-    def punctuation(self, said: Sequence[Progress], ended: set[int]) -> Iterator[Punctuation]:
+    def punctuation(self, said: Sequence[TaskProgress], ended: set[int]) -> Iterator[Punctuation]:
         """What the operator is to be told after that: of groups, of all tuples of a port, of its end."""
         yield from self._of_groups(said)
         for port, meld in self._melds.items():
@@ -83,7 +83,7 @@ class FeedProgress:
             if port in ended:
                 yield Punctuation(meld.newest or 0, final=True, oldest=meld.oldest, port=port)
 
-    def _of_groups(self, said: Sequence[Progress]) -> Iterator[Punctuation]:
+    def _of_groups(self, said: Sequence[TaskProgress]) -> Iterator[Punctuation]:
         for progress in said:
             if progress.groups is None or progress.feed is None:
                 continue
@@ -97,7 +97,7 @@ class FeedProgress:
             for group, time in groups.risen():
                 yield Punctuation(time, group=group, port=port)
 
-    def ended(self, said: Sequence[Progress]) -> set[int]:
+    def ended(self, said: Sequence[TaskProgress]) -> set[int]:
         """The ports whose inputs have all ended, as far as it is known: sources, or all buckets of a stage before."""
         final: dict[int, set[int | None]] = {}
         for progress in said:
@@ -124,7 +124,7 @@ class FeedProgress:
                 else:
                     blobs.put(f"{GROUPS}{port}", to_bytes(record))
 
-    def _spoken_of(self, progress: Progress) -> list[int]:
+    def _spoken_of(self, progress: TaskProgress) -> list[int]:
         """The inputs that something is said of."""
         if progress.feed is not None:
             return [progress.feed]

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.catalog.ahead import EARLIEST
-from millstream.operators.grouped import TIME
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark.stage import marks
 from millstream.spark.stage.arrival_order import Ordering, numbered, task_number
-from millstream.spark.stage.collector import settle
 from millstream.spark.stage.control_words import END, TICK, WAIT, read_enabling
-from millstream.spark.stage.packets import Progress, packets, scatter, seal
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
+from millstream.spark.stage.packets import TaskProgress, packets, scatter, seal
 from millstream.spark.stage.time_limits import TimeLimits, judged
 
 CHUNK_ROWS = 500_000
@@ -64,17 +64,17 @@ def ingress(inlet: Inlet) -> Arrow:
                 others = judged(inlet.limits, left_out)
                 newest = max((t for t in (newest, others.newest) if t is not None), default=None)
                 rejected += others.rejected
-            progress = _progress(inlet, said, Progress(newest, seen.oldest, rejected=rejected))
+            progress = _progress(inlet, said, TaskProgress(newest, seen.oldest, rejected=rejected))
             if inlet.order is not None and inlet.order.counted:
                 rows, runs = numbered(rows, task_number(), number)
                 progress = replace(progress, runs=runs)
             yield sealed(inlet, rows, progress, begun)
-        settle()
+        freeze_imported_modules()
 
     return run
 
 
-def sealed(inlet: Inlet, rows: pa.Table | None, progress: Progress, begun: float) -> pa.RecordBatch:
+def sealed(inlet: Inlet, rows: pa.Table | None, progress: TaskProgress, begun: float) -> pa.RecordBatch:
     """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress.
 
     The work on them has `begun` at that moment.
@@ -106,21 +106,21 @@ def control_marks(buckets: Sequence[int], streams: Mapping[str, Sequence[int]]) 
             for word in batch.column(0).to_pylist():
                 for progress in _control_progress(word, streams):
                     yield packets([(b, seal(pa.table({}), progress)) for b in buckets])
-        settle()
+        freeze_imported_modules()
 
     return run
 
 
-def _control_progress(word: str, streams: Mapping[str, Sequence[int]]) -> list[Progress]:
+def _control_progress(word: str, streams: Mapping[str, Sequence[int]]) -> list[TaskProgress]:
     """What a mark says of the inputs of a stage."""
     if word == END:
-        return [Progress(final=(None,), feed=None)]
+        return [TaskProgress(final=(None,), feed=None)]
     if word == WAIT:
         return []
     if word == TICK:
-        return [Progress(ticks=True, feed=None)]
+        return [TaskProgress(ticks=True, feed=None)]
     stream, time = read_enabling(word)
-    return [Progress(promises=((None, time),), feed=feed) for feed in streams.get(stream, ())]
+    return [TaskProgress(promises=((None, time),), feed=feed) for feed in streams.get(stream, ())]
 
 
 def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
@@ -130,7 +130,7 @@ def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
     return [rows.filter(pa.array(place == number)) for number in range(len(inlet.buckets))]
 
 
-def _progress(inlet: Inlet, said: pa.Table | None, seen: Progress) -> Progress:
+def _progress(inlet: Inlet, said: pa.Table | None, seen: TaskProgress) -> TaskProgress:
     """What was seen of the tuples, and what the marks say."""
     if said is None:
         return replace(seen, feed=inlet.feed)

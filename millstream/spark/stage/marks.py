@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.operators.grouped import ARRIVAL
+from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.spark.stage.arrival_order import FILE, ROW, TASK
 
 MARK = "__mark"

@@ -24,7 +24,7 @@ RUNS = b"runs"
 
 
 @dataclass(frozen=True)
-class Progress:
+class TaskProgress:
     """What a task saw of a stream: the ends of its time stamps, promises, and whether this was the end.
 
     `feed` is the number of the input of the stage that it speaks of; None: of all sources that the stage reads.
@@ -50,7 +50,7 @@ class Progress:
     runs: Runs = ()
 
 
-def seal(table: pa.Table, progress: Progress) -> bytes:
+def seal(table: pa.Table, progress: TaskProgress) -> bytes:
     """Data and progress as the payload of a packet."""
     counts = [progress.feed, progress.rejected, progress.tuples, progress.micros]
     said = [progress.newest, progress.oldest, progress.promises, progress.final, progress.ticks, *counts]
@@ -64,14 +64,14 @@ def seal(table: pa.Table, progress: Progress) -> bytes:
     return to_bytes(table.replace_schema_metadata(meta))
 
 
-def unseal(payload: bytes) -> tuple[pa.Table, Progress]:
+def unseal(payload: bytes) -> tuple[pa.Table, TaskProgress]:
     """What a payload holds."""
     table = from_bytes(payload)
     newest, oldest, promises, final, ticks, feed, rejected, tuples, micros = json.loads(table.schema.metadata[META])
     groups = table.schema.metadata.get(GROUPS)
     busy = table.schema.metadata.get(BUSY)
     runs = table.schema.metadata.get(RUNS)
-    return table.replace_schema_metadata(None), Progress(
+    return table.replace_schema_metadata(None), TaskProgress(
         newest,
         oldest,
         tuple((origin, time) for origin, time in promises),

@@ -19,7 +19,7 @@ from millstream.udas.bind.checks import check_head, check_parts, warnings
 from millstream.udas.bind.expressions import Expressions
 from millstream.udas.bind.names import check_names
 from millstream.udas.bind.queries import bind_query
-from millstream.udas.bind.scope import Aggregate, Input, Scope, Typed, fields_of
+from millstream.udas.bind.scope import Aggregate, QueryInput, Scope, Typed, fields_of
 from millstream.udas.bind.types import run_type
 from millstream.udas.generated.compiled import compile_aggregate
 from millstream.udas.statements import (
@@ -237,7 +237,7 @@ class _Binder:
             p: self._fitted((item, type_), schema[p], written, title, clause)
             for p, item, (_, type_) in zip(places, query.items, columns, strict=True)
         }
-        return b.InsertQuery(target, b.Query(**{**vars(query), "items": _filled(fitted, schema)}))
+        return b.InsertQuery(target, b.TableQuery(**{**vars(query), "items": _filled(fitted, schema)}))
 
     def _update(self, statement: BodyUpdate) -> b.Update:
         name, schema = self._local(statement.table, "UPDATE")
@@ -260,7 +260,7 @@ class _Binder:
 
     def _over(self, name: str, written: Name, schema: Schema) -> tuple[b.Source, Scope]:
         number = self.aggregate.next_number()
-        scope = self.scope.inside((Input(written.text, number, schema),))
+        scope = self.scope.inside((QueryInput(written.text, number, schema),))
         return b.Source(number, name, name, len(schema)), scope
 
     def _local(self, table: Name, clause: str) -> tuple[str, Schema]:

@@ -18,7 +18,7 @@ from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import SettingError
 from millstream.language.types import functions
-from millstream.udas.python.declared import ClassProblem, check_class, remember
+from millstream.udas.python.declaration import ClassProblem, check_class, remember
 
 C = TypeVar("C", bound=type)
 
@@ -58,7 +58,7 @@ def aggregate(
 
     `parameters` are SQL types, one for each value of reduce; `result` is an SQL type, or the names and types of several
     columns. What is not given is read from the annotations of reduce and finish. The module
-    millstream.udas.python.declared says what methods the class must have, and which make it fast.
+    millstream.udas.python.declaration says what methods the class must have, and which make it fast.
 
         @millstream.aggregate
         class Spread:

@@ -23,7 +23,7 @@ from millstream.udas.bind.scope import Scope, Typed
 from millstream.udas.bind.types import run_type
 from millstream.udas.bind.values import value_of
 
-BindQuery = Callable[[exp.Query, Scope, str], tuple[b.Query, list[tuple[str, SqlType]]]]
+BindQuery = Callable[[exp.Query, Scope, str], tuple[b.TableQuery, list[tuple[str, SqlType]]]]
 Replace = Callable[[exp.Expression], Typed | None]
 
 
@@ -136,7 +136,7 @@ class _Expression:
         if not isinstance(sides, Call):
             return sides, c.BOOLEAN
         items = (sides.arguments[1], *query.items[1:])
-        return b.IsIn(sides.arguments[0], b.Query(**{**vars(query), "items": items})), c.BOOLEAN
+        return b.IsIn(sides.arguments[0], b.TableQuery(**{**vars(query), "items": items})), c.BOOLEAN
 
     def _one_column(self, node: exp.Expression, columns: list[tuple[str, SqlType]]) -> None:
         if len(columns) != 1:

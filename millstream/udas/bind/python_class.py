@@ -10,7 +10,7 @@ from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import type_name
 from millstream.errors import NotYet, Refused
 from millstream.udas.bind.aggregate import bind_python_aggregate
-from millstream.udas.python.declared import ClassProblem, check_class, find_class
+from millstream.udas.python.declaration import ClassProblem, check_class, find_class
 from millstream.udas.statements import CreatePythonAggregate
 
 CLAUSE = "LANGUAGE PYTHON"

@@ -16,13 +16,13 @@ from millstream.language.parse.spans import span_of
 from millstream.udas import body as b
 from millstream.udas.bind.aggregations import bind_aggregation
 from millstream.udas.bind.expressions import Expressions, user_aggregate
-from millstream.udas.bind.scope import Input, Scope, Typed
+from millstream.udas.bind.scope import QueryInput, Scope, Typed
 
 Columns = list[tuple[str, SqlType]]
 _READ = {"expressions", "from_", "where", "distinct", "order", "limit", "offset", "joins", "group", "having"}
 
 
-def bind_query(query: exp.Query, scope: Scope, clause: str) -> tuple[b.Query, Columns]:
+def bind_query(query: exp.Query, scope: Scope, clause: str) -> tuple[b.TableQuery, Columns]:
     """The bound form of a SELECT, and the names and types of its columns."""
     text = scope.aggregate.text
     while isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
@@ -59,7 +59,7 @@ class _Select:
     aggregations: list[b.Aggregation] = field(default_factory=list)
     aliases: dict[str, Typed] = field(default_factory=dict)
 
-    def bound(self) -> tuple[b.Query, Columns]:
+    def bound(self) -> tuple[b.TableQuery, Columns]:
         self.values = Expressions(bind_query)
         self.scope = self.outer.inside(())
         self._from()
@@ -78,7 +78,7 @@ class _Select:
             b.Grouping(tuple(v for _, v, _ in self.keys), tuple(self.aggregations), kept) if self.grouped else None
         )
         return (
-            b.Query(
+            b.TableQuery(
                 sources=tuple(self.sources),
                 items=tuple(items),
                 where=condition,
@@ -112,7 +112,7 @@ class _Select:
 
     def _input(self, node: exp.Expression, on: exp.Expression | None = None, left: bool = False) -> None:
         number = self.scope.aggregate.next_number()
-        relation: str | b.CatalogTable | b.Query
+        relation: str | b.CatalogTable | b.TableQuery
         if isinstance(node, exp.Subquery):
             relation, columns = bind_query(node.this, self.outer, "FROM")
             schema, name = Schema(Column(n, t) for n, t in columns), node.alias or "subquery"
@@ -126,7 +126,7 @@ class _Select:
         if any(one.name.lower() == name.lower() for one in self.scope.own):
             hint = "give one of them another name with AS"
             _refuse(EslSyntaxError, f"two inputs are named '{name}'", node, self.text, "FROM", hint)
-        self.scope = self.outer.inside((*self.scope.own, Input(name, number, schema)))
+        self.scope = self.outer.inside((*self.scope.own, QueryInput(name, number, schema)))
         condition = self.values.condition(on, self.scope, "ON") if on is not None else None
         self.sources.append(b.Source(number, name, relation, len(schema), left, condition))
 
@@ -229,7 +229,7 @@ class _Select:
             return None
         for index, (key, value, type_) in enumerate(self.keys):
             if node == key:
-                return b.Answer(index, value.type), type_
+                return b.GroupValue(index, value.type), type_
         if isinstance(node, exp.Dot) and self._is_call(node.this):
             return self._answer(node.this, node.expression.name)
         if isinstance(node, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) or self._is_call(node):
@@ -247,7 +247,7 @@ class _Select:
         value, type_ = self.scope.column(node, "SELECT")
         for index, (_, key, _) in enumerate(self.keys):
             if key == value:
-                return b.Answer(index, value.type), type_
+                return b.GroupValue(index, value.type), type_
         if isinstance(value, b.ColumnOf) and any(value.source == one.number for one in self.scope.own):
             message = f"'{node.name}' is neither grouped nor aggregated"
             hint = f"add it to GROUP BY, or aggregate it, as in max({node.name})"
@@ -271,7 +271,7 @@ class _Select:
         if aggregation not in self.aggregations:
             self.aggregations.append(aggregation)
         index = len(self.keys) + self.aggregations.index(aggregation)
-        return b.Answer(index, aggregation.type), type_
+        return b.GroupValue(index, aggregation.type), type_
 
     # -- order ---------------------------------------------------------------------------------------------
 

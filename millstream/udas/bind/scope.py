@@ -19,7 +19,7 @@ Typed = tuple[Value, SqlType]
 
 
 @dataclass(frozen=True)
-class Input:
+class QueryInput:
     """One input of a FROM: its name there, its number in the aggregate, and its columns."""
 
     name: str
@@ -134,14 +134,14 @@ class Scope:
     """Where an expression stands: the inputs of its SELECT, then of those around it."""
 
     aggregate: Aggregate
-    levels: tuple[tuple[Input, ...], ...] = ()
+    levels: tuple[tuple[QueryInput, ...], ...] = ()
 
-    def inside(self, inputs: tuple[Input, ...]) -> Scope:
+    def inside(self, inputs: tuple[QueryInput, ...]) -> Scope:
         """The scope of a SELECT that stands here."""
         return replace(self, levels=(inputs, *self.levels))
 
     @property
-    def own(self) -> tuple[Input, ...]:
+    def own(self) -> tuple[QueryInput, ...]:
         """The inputs of the innermost SELECT."""
         return self.levels[0] if self.levels else ()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from millstream.expressions.tree import Call, Value
-from millstream.udas.body import Aggregation, Answer, CatalogTable, ColumnOf, Grouping, Query, Source, walk
+from millstream.udas.body import Aggregation, CatalogTable, ColumnOf, Grouping, GroupValue, Source, TableQuery, walk
 from millstream.udas.generated.code import (
     ATOM,
     CHOICE,
@@ -66,7 +66,7 @@ class Queries:
 
     # -- a whole query -------------------------------------------------------------------------------------
 
-    def rows(self, query: Query, place: Place) -> Code:
+    def rows(self, query: TableQuery, place: Place) -> Code:
         """The list of the rows of a query, each a tuple."""
         if query.grouping is not None:
             code = self._grouped(query, query.grouping, place)
@@ -80,7 +80,7 @@ class Queries:
             code = Code(f"{code.within(ATOM)}[{begin}:{end}]")
         return code
 
-    def exists(self, query: Query, place: Place) -> Code:
+    def exists(self, query: TableQuery, place: Place) -> Code:
         """Whether a query has a row."""
         if query.grouping is None and query.limit is None and not query.offset:
             loops, inner = self._loops(query, place)
@@ -90,7 +90,7 @@ class Queries:
             return Code(f"any({condition} {' '.join(loops)})")
         return Code(f"{self.rows(query, place).within(ATOM)} != []", COMPARISON)
 
-    def scalar(self, query: Query, place: Place) -> Code:
+    def scalar(self, query: TableQuery, place: Place) -> Code:
         """The value of the only row of a query, None if there is none."""
         alone = self._lonely(query, place)
         if alone is not None:
@@ -100,14 +100,14 @@ class Queries:
             return Code(f"{item.within(DISJUNCTION)} if {condition.within(DISJUNCTION)} else None", CHOICE)
         return Code(f"single({self.rows(query, place).text})")
 
-    def members(self, query: Query, place: Place) -> Code:
+    def members(self, query: TableQuery, place: Place) -> Code:
         """The list of the values of the first column of a query."""
         if query.grouping or query.distinct or query.order or query.limit is not None or query.offset:
             return Code(f"[row[0] for row in {self.rows(query, place).within(DISJUNCTION)}]")
         item = self.values.value(query.items[0], self._inner(query, place))
         return _list(item.text, *self._loops(query, place))
 
-    def _lonely(self, query: Query, place: Place) -> tuple[Code, Code | None] | None:
+    def _lonely(self, query: TableQuery, place: Place) -> tuple[Code, Code | None] | None:
         """The first item of a query that has at most one row, and the condition for it."""
         if query.distinct or query.order or query.limit is not None or query.offset:
             return None
@@ -118,7 +118,7 @@ class Queries:
             return None
         return self.values.value(query.items[0], self._inner(query, place)), self._loops(query, place)[1]
 
-    def single_row(self, query: Query, place: Place) -> tuple[str, Code | None] | None:
+    def single_row(self, query: TableQuery, place: Place) -> tuple[str, Code | None] | None:
         """The row and the condition of a query that reads only variables; None if it may have several rows."""
         shaped = query.grouping or query.distinct or query.order or query.limit is not None or query.offset
         if shaped or any(not self._is_variable(s) for s in query.sources):
@@ -129,25 +129,25 @@ class Queries:
         _, condition = self._loops(query, place)
         return listed(self.values.text(i, inner) for i in query.items), condition
 
-    def _collected(self, query: Query, place: Place) -> Code:
+    def _collected(self, query: TableQuery, place: Place) -> Code:
         inner = self._inner(query, place)
         row = listed(self.values.text(i, inner) for i in query.items)
         return self._ordered(query, row, inner, *self._loops(query, place))
 
-    def _ordered(self, query: Query, row: str, inner: Place, loops: list[str], condition: Code | None) -> Code:
+    def _ordered(self, query: TableQuery, row: str, inner: Place, loops: list[str], condition: Code | None) -> Code:
         if query.order:
             keys = listed(self.values.text(o.value, inner) for o in query.order)
             terms = listed(f"({o.descending}, {o.nulls_first})" for o in query.order)
             return Code(f"ordered({_list(f'({row}, {keys})', loops, condition).text}, {terms})")
         return _list(row, loops, condition)
 
-    def _after_one(self, query: Query, place: Place) -> Place | None:
+    def _after_one(self, query: TableQuery, place: Place) -> Place | None:
         """Where the only aggregate of a query without keys is computed in its place; None for other queries."""
         grouping = query.grouping
         if grouping is None or grouping.keys or grouping.having or len(grouping.aggregations) != 1:
             return None
         (call,) = grouping.aggregations
-        uses = sum(isinstance(node, Answer) for node in walk(query.items))
+        uses = sum(isinstance(node, GroupValue) for node in walk(query.items))
         if call.user_defined or uses > 1 or query.order:
             return None
         where = _and(query.where, call.condition)
@@ -156,7 +156,7 @@ class Queries:
         members = _list(row, *self._loops(replace(query, where=where), place)).text
         return replace(place, group=lambda _: f"{self._collector(call)}({members})")
 
-    def _grouped(self, query: Query, grouping: Grouping, place: Place) -> Code:
+    def _grouped(self, query: TableQuery, grouping: Grouping, place: Place) -> Code:
         values = self.values
         one = self._after_one(query, place)
         if one is not None:
@@ -184,7 +184,7 @@ class Queries:
 
     # -- loops ---------------------------------------------------------------------------------------------
 
-    def _inner(self, query: Query, place: Place) -> Place:
+    def _inner(self, query: TableQuery, place: Place) -> Place:
         for source in query.sources:
             place = self._with_row(place, source)
         return place
@@ -202,7 +202,7 @@ class Queries:
     def _is_variable(self, source: Source) -> bool:
         return isinstance(source.relation, str) and source.relation in self.tables.variables and not source.left
 
-    def _loops(self, query: Query, place: Place) -> tuple[list[str], Code | None]:
+    def _loops(self, query: TableQuery, place: Place) -> tuple[list[str], Code | None]:
         """The `for` and `if` of a comprehension, and the last condition, which stands for itself if there is no for."""
         waiting = conjuncts(query.where)
         for source in query.sources:
@@ -254,7 +254,7 @@ class Queries:
 
     def source_rows(self, source: Source, place: Place, conditions: list[Value], unbound: set[int]) -> str:
         """The rows of a source, by an index if one of the conditions asks for equality: it is then taken out."""
-        if isinstance(source.relation, Query):
+        if isinstance(source.relation, TableQuery):
             return self.rows(source.relation, place).within(DISJUNCTION)
         name = source.relation.name if isinstance(source.relation, CatalogTable) else source.relation
         if name in self.tables.variables:  # a LEFT JOIN of a table that is variables

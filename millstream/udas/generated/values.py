@@ -13,7 +13,7 @@ from typing import Protocol
 
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import Call, Case, Literal, Value
-from millstream.udas.body import Answer, ColumnOf, Exists, IsIn, Oldest, Parameter, Query, ScalarQuery
+from millstream.udas.body import ColumnOf, Exists, GroupValue, IsIn, Oldest, Parameter, ScalarQuery, TableQuery
 from millstream.udas.generated.code import (
     ATOM,
     CHOICE,
@@ -57,13 +57,13 @@ class Place:
 class QueryWriter(Protocol):
     """Writes SELECTs that are parts of values."""
 
-    def scalar(self, query: Query, place: Place) -> Code:
+    def scalar(self, query: TableQuery, place: Place) -> Code:
         """The value of the only row."""
 
-    def members(self, query: Query, place: Place) -> Code:
+    def members(self, query: TableQuery, place: Place) -> Code:
         """The list of the values of the first column."""
 
-    def exists(self, query: Query, place: Place) -> Code:
+    def exists(self, query: TableQuery, place: Place) -> Code:
         """Whether there is a row."""
 
 
@@ -84,7 +84,7 @@ class Values:
                 return Code(place.parameters[value.index])
             case ColumnOf():
                 return Code(place.columns[value.source](value.index))
-            case Answer():
+            case GroupValue():
                 assert place.group is not None  # noqa: S101  (answers stand only beside groups)
                 return Code(place.group(value.index))
             case Oldest():
@@ -235,7 +235,7 @@ def can_be_null(value: Value) -> bool:
 
 def _is_plain(value: Value) -> bool:
     """Whether its text may stand twice: a name, or a literal."""
-    return isinstance(value, Literal | Parameter | ColumnOf | Answer)
+    return isinstance(value, Literal | Parameter | ColumnOf | GroupValue)
 
 
 def _unconverted(call: Call) -> tuple[Value, ...]:

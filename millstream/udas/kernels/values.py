@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import BOOL, Call, Case, Literal, Type, Value
-from millstream.udas.body import ColumnOf, Exists, IsIn, Oldest, Parameter, Query, ScalarQuery, walk
+from millstream.udas.body import ColumnOf, Exists, IsIn, Oldest, Parameter, ScalarQuery, TableQuery, walk
 
 _INDENT = "    "
 _SIMPLE = frozenset(
@@ -35,13 +35,13 @@ def is_simple(type_: Type) -> bool:
     return type_.name in _SIMPLE
 
 
-def single_row(query: Query) -> bool:
+def single_row(query: TableQuery) -> bool:
     """Whether a query has one row, or none if its condition is not true, given that its tables have one."""
     plain = query.grouping is None and not query.order and query.limit is None and not query.offset
     return plain and all(isinstance(s.relation, str) and not s.left for s in query.sources)
 
 
-def conditions(query: Query) -> list[Value]:
+def conditions(query: TableQuery) -> list[Value]:
     """What must be true for the row of such a query."""
     found = [s.on for s in query.sources if s.on is not None]
     return found if query.where is None else [*found, query.where]
@@ -56,7 +56,7 @@ def _known(node: object) -> bool:
     match node:
         case Call(function=name):
             return FUNCTIONS[name].kernel is not None or name in {"is_null", "is_not_null", "one_of"}
-        case Query():
+        case TableQuery():
             return single_row(node)
         case Literal() | Parameter() | ColumnOf() | Case():
             return is_simple(node.type)
@@ -103,7 +103,7 @@ class KernelValues:
         self._variables = variables
         self._tables: dict[int, str] = {}
 
-    def meets(self, query: Query) -> None:
+    def meets(self, query: TableQuery) -> None:
         """Learn which tables the sources of a query are."""
         self._tables.update((s.number, s.relation) for s in query.sources if isinstance(s.relation, str))
 

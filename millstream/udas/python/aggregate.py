@@ -12,7 +12,7 @@ from millstream.aggregates.columns import present
 from millstream.aggregates.contract import Aggregate, Groups, State, Times
 from millstream.errors import RunError
 from millstream.structure import Structure
-from millstream.udas.python.declared import ClassForm, place_of
+from millstream.udas.python.declaration import ClassForm, place_of
 from millstream.udas.python.objects import Objects
 from millstream.udas.python.results import to_answers
 from millstream.udas.python.structs import Structs

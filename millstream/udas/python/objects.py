@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.aggregates.codes import objects
 from millstream.aggregates.contract import Groups, State, Times
-from millstream.udas.python.declared import ClassForm
+from millstream.udas.python.declaration import ClassForm
 from millstream.udas.python.errors import UserCodeError, failed
 from millstream.udas.python.pickling import copied, dumps, loads
 from millstream.udas.python.state import PICKLED

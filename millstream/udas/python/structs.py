@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from millstream.aggregates.contract import Groups, State, Times
-from millstream.udas.python.declared import ClassForm
+from millstream.udas.python.declaration import ClassForm
 from millstream.udas.python.errors import failed
 from millstream.udas.python.objects import CAUGHT, Methods, pickled, runs, unpickled
 from millstream.udas.python.pickling import copied

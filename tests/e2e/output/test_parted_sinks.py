@@ -95,7 +95,7 @@ def test_a_batch_that_comes_again_replaces_its_files(spark: Any, tmp_path: Path,
     options = read_options({}, FOLDER, "json")
     for batch, columns in ((0, earlier), (1, earlier), (1, ("at",)), (2, ("at",))):
         sink = FolderSink(spark, str(tmp_path / "out"), "json", {**options, "partition_by": columns}, place)
-        assert sink.write(sink.readied(frame), batch) == 9
+        assert sink.write(sink.prepare(frame), batch) == 9
     assert sorted(id_ for _, id_ in lying(tmp_path / "out")) == sorted([*range(9)] * 3)
 
 

@@ -131,19 +131,21 @@ def test_one_mill_writes_a_file_at_a_time(live_mill: Mill, tmp_path: Path) -> No
 
 
 def test_a_kill_lets_go_of_a_file(tmp_path: Path) -> None:
-    held = "from pathlib import Path; import time, sys; from millstream.connectors.files.held_file import HeldFile\n"
-    held += "file = HeldFile(Path(sys.argv[1]), create=True); print('held', flush=True); time.sleep(600)"
+    held = (
+        "from pathlib import Path; import time, sys; from millstream.connectors.files.locked_file import LockedFile\n"
+    )
+    held += "file = LockedFile(Path(sys.argv[1]), create=True); print('held', flush=True); time.sleep(600)"
     add(tmp_path, 1)
     with subprocess.Popen([sys.executable, "-c", held, str(tmp_path / "o.csv")], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
-        from millstream.connectors.files.held_file import HeldFile
+        from millstream.connectors.files.locked_file import LockedFile
 
         with pytest.raises(RunError, match="another query writes"):
-            HeldFile(tmp_path / "o.csv", create=True)
+            LockedFile(tmp_path / "o.csv", create=True)
         process.kill()
         process.wait()
-        HeldFile(tmp_path / "o.csv", create=True).close()
+        LockedFile(tmp_path / "o.csv", create=True).close()
 
 
 @pytest.mark.usefixtures("spark")

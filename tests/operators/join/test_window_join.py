@@ -21,14 +21,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs, from_bytes
-from millstream.operators.grouped import TIME
 from millstream.operators.join import keys as join_keys
 from millstream.operators.join import probe as join_probe
 from millstream.operators.join import slice as join_slice
 from millstream.operators.join import state as join_state
 from millstream.operators.join import window_join
-from millstream.operators.join.joining import Joining, JoinKind
 from millstream.operators.join.window_join import WindowJoin
+from millstream.operators.join.window_join_job import JoinKind, WindowJoinJob
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
 from millstream.windows.reach import Band, Reach, SameTumble
@@ -106,7 +106,7 @@ class Promise:
 class Reference:
     """All tuples that have come, none ever dropped; answers are found by trying all pairs."""
 
-    job: Joining
+    job: WindowJoinJob
     rows: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
     marks: list[int | None] = field(default_factory=lambda: [None, None])
     answered: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
@@ -199,7 +199,7 @@ class Reference:
 class Host:
     """Buckets of one join, fed as a stage does."""
 
-    def __init__(self, job: Joining, types: list[pa.DataType], buckets: int = 1) -> None:
+    def __init__(self, job: WindowJoinJob, types: list[pa.DataType], buckets: int = 1) -> None:
         self.job, self.types = job, types
         self.stores = [MemoryBlobs() for _ in range(buckets if types else 1)]
         self.operators = [WindowJoin(job, store) for store in self.stores]
@@ -324,7 +324,7 @@ def promises_for(keys: tuple[Any, ...]) -> st.SearchStrategy[tuple[int, Promise]
     return st.tuples(st.integers(0, 1), st.builds(Promise, st.integers(-30, 70), values))
 
 
-def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
+def run_drawn(job: WindowJoinJob, keys: tuple[Any, ...], data: st.DataObject) -> None:
     """Run a job batch by batch, and compare all that can be seen of it with the reference."""
     with_groups = bool(job.key_types) and data.draw(st.booleans(), label="groups")
     host = Host(job, [k[0] for k in keys], data.draw(st.integers(1, 7), label="buckets"))
@@ -360,7 +360,7 @@ def run_drawn(job: Joining, keys: tuple[Any, ...], data: st.DataObject) -> None:
 @drawn(100)
 @given(data=st.data(), reach=REACHES, keys=KEYS, residual=st.sampled_from([None, less]))
 def test_equals_nested_loops(kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, residual: Any) -> None:
-    job = Joining(kind, reach, len(keys), LEFT, RIGHT, residual, PROMISED, tuple(k[0] for k in keys))
+    job = WindowJoinJob(kind, reach, len(keys), LEFT, RIGHT, residual, PROMISED, tuple(k[0] for k in keys))
     with cramped(data):
         run_drawn(job, keys, data)
 
@@ -372,7 +372,7 @@ def test_promises_that_are_kept_change_nothing_but_when(
     kind: JoinKind, data: st.DataObject, reach: Reach, keys: Any, restarts: bool
 ) -> None:
     """All answers of tuples that break no promise are those of a run in which nothing is promised before the end."""
-    job = Joining(kind, reach, len(keys), LEFT, RIGHT, None, PROMISED, tuple(k[0] for k in keys))
+    job = WindowJoinJob(kind, reach, len(keys), LEFT, RIGHT, None, PROMISED, tuple(k[0] for k in keys))
     host, judge = Host(job, [k[0] for k in keys], 3), Reference(job)
     found: Counter[Answer] = Counter()
     batches = data.draw(arrivals(keys), label="batches")
@@ -392,7 +392,7 @@ def test_promises_that_are_kept_change_nothing_but_when(
 
 
 def one_key(kind: JoinKind, reach: Reach, residual: Any = None) -> Host:
-    return Host(Joining(kind, reach, 1, LEFT, RIGHT, residual, PROMISED), [pa.int64()])
+    return Host(WindowJoinJob(kind, reach, 1, LEFT, RIGHT, residual, PROMISED), [pa.int64()])
 
 
 def rows(*times: int | None, key: int | None = 1, first: int = 0) -> list[Row]:
@@ -419,7 +419,7 @@ def test_equals_duckdb_over_whole_tables(kind: JoinKind) -> None:
         return pa.table({**data, f"{name}t": data[TIME]})
 
     left, right = side("l", 4000), side("r", 3000)
-    job = Joining(kind, Band(-700, 1500), 2, LEFT, RIGHT, less)
+    job = WindowJoinJob(kind, Band(-700, 1500), 2, LEFT, RIGHT, less)
     operator = WindowJoin(job, MemoryBlobs())
     found = []
     for begin in range(0, 100_001, 7_000):  # in time order, so that nothing is late
@@ -461,7 +461,7 @@ KEY_VALUES = [
 
 @pytest.mark.parametrize(("type_", "values"), KEY_VALUES, ids=lambda v: str(v) if isinstance(v, pa.DataType) else "")
 def test_keys_of_every_type(type_: pa.DataType, values: list[Any]) -> None:
-    host = Host(Joining(JoinKind.FULL, Band(-5, 5), 1, LEFT, RIGHT), [type_])
+    host = Host(WindowJoinJob(JoinKind.FULL, Band(-5, 5), 1, LEFT, RIGHT), [type_])
     lefts = [Row(n, 0, (value,)) for n, value in enumerate([*values, None])]
     rights = [Row(n, 1, (value,)) for n, value in enumerate([*values, None, *values])]
     size = len(values)
@@ -474,7 +474,7 @@ def test_keys_of_every_type(type_: pa.DataType, values: list[Any]) -> None:
 
 @pytest.mark.parametrize(("type_", "values"), KEY_VALUES, ids=lambda v: str(v) if isinstance(v, pa.DataType) else "")
 def test_promises_to_keys_of_every_type(type_: pa.DataType, values: list[Any]) -> None:
-    host = Host(Joining(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, key_types=(type_,)), [type_])
+    host = Host(WindowJoinJob(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, key_types=(type_,)), [type_])
     host.batch(([Row(n, 10, (value,)) for n, value in enumerate(values)], []), [None, None], set())
     host.restart()
     for n, value in enumerate(values):
@@ -488,7 +488,7 @@ def test_promises_to_keys_of_every_type(type_: pa.DataType, values: list[Any]) -
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_key_is_settled_as_soon_as_the_other_side_has_promised_it(restarts: bool) -> None:
-    job = Joining(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, None, PROMISED, (pa.int64(),))
+    job = WindowJoinJob(JoinKind.LEFT, Band(-5, 5), 1, LEFT, RIGHT, None, PROMISED, (pa.int64(),))
     host = Host(job, [pa.int64()])
 
     def again(*batch: Any) -> Counter[Answer]:
@@ -523,7 +523,7 @@ def test_a_key_is_settled_as_soon_as_the_other_side_has_promised_it(restarts: bo
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_what_has_been_answered_as_its_time_passed_is_not_answered_for_its_key(restarts: bool) -> None:
-    job = Joining(JoinKind.LEFT, Band(-100, 5), 1, LEFT, RIGHT, key_types=(pa.int64(),))
+    job = WindowJoinJob(JoinKind.LEFT, Band(-100, 5), 1, LEFT, RIGHT, key_types=(pa.int64(),))
     host = Host(job, [pa.int64()])
     host.batch((rows(10, 20, 21), []), [None, None], set())
     assert numbers(host.batch(([], []), [None, 16], set())) == {(0, None): 1}
@@ -537,14 +537,14 @@ def test_what_has_been_answered_as_its_time_passed_is_not_answered_for_its_key(r
 
 
 def test_without_a_bound_a_promise_frees_nothing() -> None:
-    job = Joining(JoinKind.LEFT, Band(-5, None), 1, LEFT, RIGHT, key_types=(pa.int64(),))
+    job = WindowJoinJob(JoinKind.LEFT, Band(-5, None), 1, LEFT, RIGHT, key_types=(pa.int64(),))
     host = Host(job, [pa.int64()])
     assert not host.batch((rows(10), []), [None, None], set(), [(1, Promise(10**6, ((0, 1),)))])
     assert host.stored(0) == {(1, 10): 1}
 
 
 def test_minus_zero_is_zero() -> None:
-    host = Host(Joining(JoinKind.INNER, Band(0, 0), 1, LEFT, RIGHT), [pa.float64()])
+    host = Host(WindowJoinJob(JoinKind.INNER, Band(0, 0), 1, LEFT, RIGHT), [pa.float64()])
     assert numbers(host.batch(([Row(0, 1, (0.0,))], [Row(0, 1, (-0.0,))]), [None, None], set())) == {(0, 0): 1}
 
 
@@ -643,7 +643,7 @@ def test_tuples_without_a_time_or_a_key_match_nothing() -> None:
 
 
 def test_a_side_may_carry_no_columns() -> None:
-    job = Joining(JoinKind.LEFT, Band(0, 5), 1, pa.schema([]), RIGHT)
+    job = WindowJoinJob(JoinKind.LEFT, Band(0, 5), 1, pa.schema([]), RIGHT)
     operator = WindowJoin(job, MemoryBlobs())
     operator.process(table(rows(1, 2, None), 0, [pa.int64()]), 0)
     operator.process(table(rows(1), 1, [pa.int64()]), 1)
@@ -653,7 +653,7 @@ def test_a_side_may_carry_no_columns() -> None:
 
 
 def test_hashes_of_another_version_do_no_harm() -> None:
-    job = Joining(JoinKind.LEFT, Band(-50, 50), 1, LEFT, RIGHT)
+    job = WindowJoinJob(JoinKind.LEFT, Band(-50, 50), 1, LEFT, RIGHT)
     host = Host(job, [pa.string()])
     lefts = [Row(n, n, (f"k{n % 5}",)) for n in range(20)]
     host.batch((lefts, [Row(0, 0, ("k1",))]), [None, None], set())

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
 from millstream.operators.ordered.merge_ordered import MergeOrdered
 from millstream.operators.tuples.tuple_log import TupleLog
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 from tests.operators.harness import Schedule, schedules
 from tests.operators.tuples.test_unique_tuples import (

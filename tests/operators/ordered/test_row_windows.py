@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Call, Grouped
 from millstream.operators.ordered.row_windows import RowWindows
+from millstream.operators.window_aggregate_job import TIME, Call, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows import Rows, SlideByTuple
 from millstream.windows.tuples import Tuple, ordered
@@ -25,14 +25,14 @@ KEYS = (("k", pa.string()), ("g", pa.int32()))
 Place = tuple[object, ...]
 
 
-def grouped(stream: Stream, window: Rows | SlideByTuple, partitioned: bool) -> Grouped:
+def grouped(stream: Stream, window: Rows | SlideByTuple, partitioned: bool) -> WindowAggregateJob:
     arguments = tuple(f"x{i}" for i in range(len(stream.aggregate.arguments)))
     calls = (
         Call(named("count_star"), names=("count",)),
         Call(stream.aggregate, arguments, names=("answer", "again")),
         Call(stream.aggregate, arguments, "wanted", ("filtered",)),
     )
-    return Grouped(KEYS if partitioned else KEYS[1:], calls, window, int(partitioned))
+    return WindowAggregateJob(KEYS if partitioned else KEYS[1:], calls, window, int(partitioned))
 
 
 def placed(tables: list[pa.Table], partitioned: bool) -> list[tuple[Place, dict[str, Any]]]:
@@ -122,9 +122,9 @@ def test_a_stream_goes_on_after_its_end(stream: Stream, window: Rows, pause: int
     matched(stream, placed(tables, window.partitioned), expected(stream, window))
 
 
-def work_of(window: Rows) -> Grouped:
+def work_of(window: Rows) -> WindowAggregateJob:
     calls = (Call(named("count_star"), names=("n",)), Call(named("sum", pa.int64()), ("v",), names=("s",)))
-    return Grouped((("k", pa.string()),), calls, window, 1)
+    return WindowAggregateJob((("k", pa.string()),), calls, window, 1)
 
 
 @pytest.mark.parametrize("order", ["rank", "row"])
@@ -162,7 +162,7 @@ def test_a_window_that_is_not_full_never_answers() -> None:
 
 
 def test_unpartitioned_tuples_without_a_group_have_one_answer() -> None:
-    work = Grouped((), work_of(Rows(1, 1)).calls, Rows(4, 2))
+    work = WindowAggregateJob((), work_of(Rows(1, 1)).calls, Rows(4, 2))
     operator = RowWindows(work, MemoryBlobs())
     operator.process(some_rows([1, 2, 3, 4, 5]))
     assert [t["n"].to_pylist() for t in operator.punctuate(Punctuation(100))] == [[2, 4]]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.ordered.session_windows import SessionWindows
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.session import Session
 from millstream.windows.sliding import Sliding
@@ -25,7 +25,7 @@ TWO_KEYS = (("k", pa.string()), ("k1", pa.string()))
 @drawn(100)
 @given(data=st.data(), window=SESSION, partition=st.integers(0, 2))
 def test_equals_the_oracle(data: st.DataObject, window: Session, partition: int) -> None:
-    job = Grouped(TWO_KEYS, NUMBERS, window, partition)
+    job = WindowAggregateJob(TWO_KEYS, NUMBERS, window, partition)
     run = check(Case(job, data.draw(numbers(keys=2)), SessionWindows, whole, partition), data)
     for store in run.stores:
         assert not [n for n in store.blobs if n.startswith("fragments/")], "fragments outlive their sessions"
@@ -37,11 +37,14 @@ def test_equals_the_oracle(data: st.DataObject, window: Session, partition: int)
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))
     partition = data.draw(st.integers(0, 1))
-    check(Case(Grouped(KEYS, calls, data.draw(SESSION), partition), rows, SessionWindows, whole, partition), data)
+    check(
+        Case(WindowAggregateJob(KEYS, calls, data.draw(SESSION), partition), rows, SessionWindows, whole, partition),
+        data,
+    )
 
 
 def test_at_the_gap_a_new_session_starts_and_late_tuples_do_not_count() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Session(10), 1)
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Session(10), 1)
     store = MemoryBlobs()
     operator = SessionWindows(job, store)
     assert operator.process(table([(0, "a", 1, True), (9, "a", 1, True), (19, "a", 1, True)])) == 0
@@ -58,7 +61,7 @@ def test_at_the_gap_a_new_session_starts_and_late_tuples_do_not_count() -> None:
 
 @pytest.mark.parametrize("ends", [False, True], ids=["one session", "many sessions"])
 def test_the_log_is_tidied_up(ends: bool) -> None:
-    job = Grouped(KEYS, NUMBERS, Session(3), 1)
+    job = WindowAggregateJob(KEYS, NUMBERS, Session(3), 1)
     store = MemoryBlobs()
     operator = SessionWindows(job, store)
     answered = 0
@@ -75,4 +78,4 @@ def test_the_log_is_tidied_up(ends: bool) -> None:
 
 def test_only_sessions_are_taken() -> None:
     with pytest.raises(TypeError, match="is not a session"):
-        SessionWindows(Grouped(KEYS, NUMBERS, Sliding(5, 5)), MemoryBlobs())
+        SessionWindows(WindowAggregateJob(KEYS, NUMBERS, Sliding(5, 5)), MemoryBlobs())

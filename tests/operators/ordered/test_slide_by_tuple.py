@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from millstream.aggregates.contract import Aggregate
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Call, Grouped
 from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
+from millstream.operators.window_aggregate_job import TIME, Call, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows import SlideByTuple
 from millstream.windows.tuples import Tuple
@@ -73,9 +73,9 @@ def test_a_stream_goes_on_after_its_end(stream: Stream, window: SlideByTuple, pa
     compare(stream, window, True, tables)
 
 
-def work_of(window: SlideByTuple) -> Grouped:
+def work_of(window: SlideByTuple) -> WindowAggregateJob:
     calls = (Call(named("count_star"), names=("n",)), Call(named("sum", pa.int64()), ("v",), names=("s",)))
-    return Grouped((("k", pa.string()),), calls, window, 1)
+    return WindowAggregateJob((("k", pa.string()),), calls, window, 1)
 
 
 @pytest.mark.parametrize("order", ["rank", "row"])

@@ -19,10 +19,10 @@ from millstream.aggregates.registry import find
 from millstream.errors import SettingError
 from millstream.operators.blobs import Blobs, MemoryBlobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import ARRIVAL, TIME, Call
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.over import OverAggregate
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.tuples.tuple_log import TupleLog
+from millstream.operators.window_aggregate_job import ARRIVAL, TIME, Call
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
 from millstream.windows.over_range import OverRange
@@ -158,14 +158,16 @@ def named(name: str, *types: pa.DataType) -> Aggregate:
     return cls(types)
 
 
-def over(stream: Stream, window: OverRange | OverRows, other: OverRange | OverRows, partitioned: bool) -> Framed:
+def over(
+    stream: Stream, window: OverRange | OverRows, other: OverRange | OverRows, partitioned: bool
+) -> OverAggregateJob:
     arguments = tuple(f"x{i}" for i in range(len(stream.aggregate.arguments)))
     calls = (
-        FramedCall(Call(stream.aggregate, arguments, names=("answer", "again")), window),
-        FramedCall(Call(stream.aggregate, arguments, "wanted", ("filtered",)), window),
-        FramedCall(Call(named("count_star"), names=("count",)), other),
+        OverCall(Call(stream.aggregate, arguments, names=("answer", "again")), window),
+        OverCall(Call(stream.aggregate, arguments, "wanted", ("filtered",)), window),
+        OverCall(Call(named("count_star"), names=("count",)), other),
     )
-    return Framed((("k", pa.string()),) if partitioned else (), calls, ("id", TIME))
+    return OverAggregateJob((("k", pa.string()),) if partitioned else (), calls, ("id", TIME))
 
 
 @st.composite
@@ -263,10 +265,10 @@ def test_equals_duckdb(
     table = pa.table({"id": range(len(rows)), "k": keys, "v": pa.array(values, pa.int64()), TIME: times})
     call = Call(named(name, pa.int64()), ("v",))
     calls = (
-        FramedCall(Call(call.aggregate, ("v",), names=("by_range",)), OverRange(preceding)),
-        FramedCall(Call(call.aggregate, ("v",), names=("by_rows",)), OverRows(preceding)),
+        OverCall(Call(call.aggregate, ("v",), names=("by_range",)), OverRange(preceding)),
+        OverCall(Call(call.aggregate, ("v",), names=("by_rows",)), OverRows(preceding)),
     )
-    operator = OverAggregate(Framed((("k", pa.string()),), calls, ("id",)), MemoryBlobs())
+    operator = OverAggregate(OverAggregateJob((("k", pa.string()),), calls, ("id",)), MemoryBlobs())
     found: list[pa.Table] = []
     for i in range(batches):
         begin, end = i * len(rows) // batches, (i + 1) * len(rows) // batches
@@ -283,10 +285,10 @@ def test_equals_duckdb(
     assert {r["id"]: [r["by_range"], r["by_rows"]] for t in found for r in t.to_pylist()} == theirs
 
 
-def work_of(window: OverRange | OverRows, *more: OverRange | OverRows) -> Framed:
+def work_of(window: OverRange | OverRows, *more: OverRange | OverRows) -> OverAggregateJob:
     total = named("sum", pa.int64())
-    calls = (FramedCall(Call(total, ("v",), names=(f"r{i}",)), w) for i, w in enumerate((window, *more)))
-    return Framed((("k", pa.string()),), tuple(calls), ("id",))
+    calls = (OverCall(Call(total, ("v",), names=(f"r{i}",)), w) for i, w in enumerate((window, *more)))
+    return OverAggregateJob((("k", pa.string()),), tuple(calls), ("id",))
 
 
 def some_rows(times: Any, key: str = "a") -> pa.Table:
@@ -361,9 +363,9 @@ def test_ties_follow_the_values_with_null_first_if_nobody_knows_their_arrival() 
             TIME: pa.array([5] * 5, pa.int64()),
         }
     )
-    calls = (FramedCall(Call(named("count_star"), names=("rank",)), OverRows(None)),)
+    calls = (OverCall(Call(named("count_star"), names=("rank",)), OverRows(None)),)
     for order in ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1]):
-        operator = OverAggregate(Framed((), calls, ("id", "v")), MemoryBlobs())
+        operator = OverAggregate(OverAggregateJob((), calls, ("id", "v")), MemoryBlobs())
         operator.process(table.take(order))
         (answers,) = operator.punctuate(Punctuation(6))
         ranked = zip(*(answers.sort_by("rank")[name].to_pylist() for name in ("id", "v")), strict=True)
@@ -398,7 +400,7 @@ def test_long_frames_cost_little_more_than_short_ones(name: str) -> None:
 
     def seconds(preceding: int) -> float:
         call = Call(named(name, pa.int64()), ("v",), names=("r",))
-        operator = OverAggregate(Framed((), (FramedCall(call, OverRows(preceding)),), ("id",)), MemoryBlobs())
+        operator = OverAggregate(OverAggregateJob((), (OverCall(call, OverRows(preceding)),), ("id",)), MemoryBlobs())
         operator.process(table)
         begin = time.process_time()
         assert sum(t.num_rows for t in operator.punctuate(Punctuation(10**6))) == 100_000

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.evaluation import evaluation
-from millstream.operators.grouped import TIME, Call
 from millstream.operators.over.calls import over_operator
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.framed_over import FramedOver
 from millstream.operators.over.kernel_over import KernelOver
 from millstream.operators.over.over import OverAggregate
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.over.paned_over import PanedOver
 from millstream.operators.over.stepped_over import SteppedOver
+from millstream.operators.window_aggregate_job import TIME, Call
 from millstream.progress.punctuation import Punctuation
 from millstream.udas import sql_aggregate
-from millstream.udas.choose import sql_aggregate as chosen_form
+from millstream.udas.choose_form import sql_aggregate as chosen_form
 from millstream.udas.sql_aggregate import SqlAggregate
 from millstream.windows.over_range import OverRange
 from millstream.windows.over_rows import OverRows
@@ -71,7 +71,7 @@ def windows(draw: st.DrawFn) -> OverRows:
     return OverRows(pane * length - 1, pane * slide, draw(st.sampled_from(["rank", "row"])))
 
 
-def answers_of(stream: Stream, work: Framed) -> list[dict[str, Any]]:
+def answers_of(stream: Stream, work: OverAggregateJob) -> list[dict[str, Any]]:
     tables = stream.run(lambda b: PanedOver(work, b), work.partition_names)
     return [row for t in tables for row in t.to_pylist()]
 
@@ -110,10 +110,10 @@ def test_windows_of_several_lengths_go_together(data: st.DataObject, frames: tup
     aggregate = IN_ORDER[0].aggregate
     stream = data.draw(user_streams(aggregate, most=60))
     shapes = (OverRows(2 * frames[0] - 1, 6 * slide), OverRows(3 * frames[1] - 1, 6 * slide))
-    calls = [FramedCall(Call(aggregate, ("x0",), names=(f"r{i}",)), shape) for i, shape in enumerate(shapes)]
-    found = {row["id"]: row for row in answers_of(stream, Framed(KEYS, tuple(calls), ("id",)))}
+    calls = [OverCall(Call(aggregate, ("x0",), names=(f"r{i}",)), shape) for i, shape in enumerate(shapes)]
+    found = {row["id"]: row for row in answers_of(stream, OverAggregateJob(KEYS, tuple(calls), ("id",)))}
     for framed in calls:
-        alone = answers_of(stream, Framed(KEYS, (framed,), ("id",)))
+        alone = answers_of(stream, OverAggregateJob(KEYS, (framed,), ("id",)))
         (name,) = framed.call.names
         assert {row["id"]: row[name] for row in alone} == {i: row[name] for i, row in found.items()}
 
@@ -137,9 +137,9 @@ def test_a_stream_goes_on_after_its_end(known: Known, data: st.DataObject, windo
     assert sorted(found, key=lambda r: r["id"]) == sorted(expected, key=lambda r: r["id"])
 
 
-def work_of(*pairs: tuple[Any, OverRange | OverRows]) -> Framed:
-    calls = (FramedCall(Call(a, ("x",), names=(f"r{i}",)), window) for i, (a, window) in enumerate(pairs))
-    return Framed(KEYS, tuple(calls), ("id",))
+def work_of(*pairs: tuple[Any, OverRange | OverRows]) -> OverAggregateJob:
+    calls = (OverCall(Call(a, ("x",), names=(f"r{i}",)), window) for i, (a, window) in enumerate(pairs))
+    return OverAggregateJob(KEYS, tuple(calls), ("id",))
 
 
 @pytest.mark.parametrize("window", [OverRows(5, 4), OverRows(11, 3), OverRows(3, 6), OverRows(5, 15), OverRows(39, 2)])
@@ -255,7 +255,9 @@ def test_merges_do_not_grow_with_the_panes_of_a_window(batch: int, monkeypatch: 
     monkeypatch.setattr(sql_aggregate.SqlAggregate, "_both", counted)
     counts = []
     for panes in (16, 64, 256):
-        operator = PanedOver(Framed((), work_of((aggregate, OverRows(2 * panes - 1, 2))).calls, ("id",)), MemoryBlobs())
+        operator = PanedOver(
+            OverAggregateJob((), work_of((aggregate, OverRows(2 * panes - 1, 2))).calls, ("id",)), MemoryBlobs()
+        )
         merges = 0
         for start in range(0, 2048, batch):
             times = np.arange(start, min(start + batch, 2048))

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from millstream.errors import SettingError
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Call
 from millstream.operators.over.calls import over_operator
-from millstream.operators.over.framed import Framed, FramedCall
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.over.peers import with_peers
 from millstream.operators.over.stepped_over import SteppedOver
+from millstream.operators.window_aggregate_job import TIME, Call
 from millstream.progress.punctuation import Punctuation
 from millstream.udas.kernels import kernel as kernels
 from millstream.udas.sql_aggregate import SqlAggregate, Versions
@@ -72,12 +72,12 @@ SHAPES = {"tuple": per_tuple(), "slide": per_slide(), "tumble": per_tumble()}
 KINDS = {"base": BASE, "window": WINDOW, "algebraic": ALGEBRAIC}
 
 
-def over(aggregate: SqlAggregate, window: Window, partitioned: bool = True) -> Framed:
+def over(aggregate: SqlAggregate, window: Window, partitioned: bool = True) -> OverAggregateJob:
     calls = (
-        FramedCall(Call(aggregate, ("x0",), names=("answer", "again")), window),
-        FramedCall(Call(aggregate, ("x0",), "wanted", ("filtered",)), window),
+        OverCall(Call(aggregate, ("x0",), names=("answer", "again")), window),
+        OverCall(Call(aggregate, ("x0",), "wanted", ("filtered",)), window),
     )
-    return Framed(KEYS if partitioned else (), calls, ("id", TIME))
+    return OverAggregateJob(KEYS if partitioned else (), calls, ("id", TIME))
 
 
 def rows_of(answer: list[dict[str, Any]]) -> list[list[Any]]:
@@ -214,8 +214,8 @@ BASE_MEAN = SqlAggregate(Versions(compiled(MEAN).body, None))
 DELTA_MEAN = SqlAggregate(Versions(None, compiled(WINDOW_MEAN).body))
 
 
-def single(aggregate: SqlAggregate, window: Window) -> Framed:
-    return Framed(KEYS, (FramedCall(Call(aggregate, ("v",), names=("r",)), window),), ("id",))
+def single(aggregate: SqlAggregate, window: Window) -> OverAggregateJob:
+    return OverAggregateJob(KEYS, (OverCall(Call(aggregate, ("v",), names=("r",)), window),), ("id",))
 
 
 def numbered(times: Any) -> pa.Table:
@@ -240,10 +240,10 @@ def test_only_what_runs_anew_keeps_tuples(window: Window) -> None:
 def test_frames_that_do_not_go_together_are_refused() -> None:
     calls = (*single(BASE_MEAN, OverRange(3)).calls, *single(BASE_MEAN, OverRows(3, order="row")).calls)
     with pytest.raises(SettingError, match="by arrival"):
-        SteppedOver(Framed(KEYS, calls, ("id",)), MemoryBlobs())
+        SteppedOver(OverAggregateJob(KEYS, calls, ("id",)), MemoryBlobs())
     calls = (*single(DELTA_MEAN, OverRange(3, active=True)).calls, *single(BASE_MEAN, OverRange(3)).calls)
     with pytest.raises(SettingError, match="alone"):
-        SteppedOver(Framed(KEYS, calls, ("id",)), MemoryBlobs())
+        SteppedOver(OverAggregateJob(KEYS, calls, ("id",)), MemoryBlobs())
 
 
 # -- ACTIVE EXPIRATION -------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_tuples_leave_at_their_moment(data: st.DataObject, reach: int, partition
     stream = data.draw(user_streams(aggregate))
     call = Call(aggregate, ("x0",), "wanted" if filtered else None, ("r",))
     window = OverRange(reach, active=True, stamp=TIME)
-    work = Framed(KEYS if partitioned else (), (FramedCall(call, window),), ("id", TIME, "k"))
+    work = OverAggregateJob(KEYS if partitioned else (), (OverCall(call, window),), ("id", TIME, "k"))
     tables = stream.run(lambda b: SteppedOver(work, b), work.partition_names)
     found = [row for t in tables for row in t.to_pylist()]
     expected: list[tuple[Any, ...]] = []
@@ -303,7 +303,7 @@ def test_the_alarm_of_the_paper() -> None:
     aggregate = SqlAggregate(Versions(None, compiled(ALARM).body))
     call = Call(aggregate, ("id", "type", "ts"), names=("alarm",))
     window = OverRange(5_000_000, active=True, stamp="ts")
-    work = Framed((), (FramedCall(call, window),), ("id", "ts"))
+    work = OverAggregateJob((), (OverCall(call, window),), ("id", "ts"))
     blobs = MemoryBlobs()
 
     def alarms(punctuation: Punctuation, *rows: tuple[int, int, str]) -> list[tuple[Any, ...]]:

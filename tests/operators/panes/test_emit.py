@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
@@ -56,7 +56,7 @@ WINDOWS = st.one_of(
 def test_partials_by_event_time_equal_the_oracle(
     data: st.DataObject, window: Paned, every: int, rows: pa.Table
 ) -> None:
-    job = Grouped(KEYS, NUMBERS, window, emit=Emit(Pace.EVENT, every))
+    job = WindowAggregateJob(KEYS, NUMBERS, window, emit=Emit(Pace.EVENT, every))
     run = check(Case(job, rows), data)
     assert_partials(run, job, rows)
 
@@ -69,7 +69,7 @@ def test_partials_by_event_time_equal_the_oracle(
     rows=numbers(),
 )
 def test_finals_are_those_of_a_job_without_emit(data: st.DataObject, window: Paned, emit: Emit, rows: pa.Table) -> None:
-    case = Case(Grouped(KEYS, NUMBERS, window, emit=emit), rows)
+    case = Case(WindowAggregateJob(KEYS, NUMBERS, window, emit=emit), rows)
     run = check(case, data)
     last = {place: i for i, (place, _) in enumerate(run.answers)}
     for (start, end, emitted, *keys), number in last.items():
@@ -86,7 +86,7 @@ def test_finals_are_those_of_a_job_without_emit(data: st.DataObject, window: Pan
 )
 def test_partials_by_batch_equal_the_oracle(data: st.DataObject, window: Paned, emit: Emit, rows: pa.Table) -> None:
     schedule = data.draw(schedules(rows[TIME].to_pylist()))
-    job = Grouped(KEYS, NUMBERS, window, emit=emit)
+    job = WindowAggregateJob(KEYS, NUMBERS, window, emit=emit)
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     seen = rows.slice(0, 0)
@@ -104,7 +104,7 @@ def test_partials_by_batch_equal_the_oracle(data: st.DataObject, window: Paned, 
             operator = PanedAggregate(job, store)
 
 
-def _by_batch(job: Grouped, rows: pa.Table, before: int, low_watermark: int | None) -> Answers:
+def _by_batch(job: WindowAggregateJob, rows: pa.Table, before: int, low_watermark: int | None) -> Answers:
     """The answers of open windows that the rows from `before` on have changed."""
     assert isinstance(job.window, Paned)
     assert job.emit is not None
@@ -131,7 +131,7 @@ class Told:
     """An operator that is told batches and starts anew before each; gives (start, end, key, count, 'partial')."""
 
     def __init__(self, window: Paned, emit: Emit) -> None:
-        self.job = Grouped(KEYS, NUMBERS, window, emit=emit)
+        self.job = WindowAggregateJob(KEYS, NUMBERS, window, emit=emit)
         self.store = MemoryBlobs()
         self.renew()
 
@@ -180,7 +180,7 @@ def test_on_change() -> None:
 
 def test_on_change_leaves_out_what_stays_the_same() -> None:
     most = NUMBERS[2]
-    job = Grouped(KEYS, (replace(COUNT, names=()), most), Sliding(10, 10), emit=Emit(Pace.CHANGE))
+    job = WindowAggregateJob(KEYS, (replace(COUNT, names=()), most), Sliding(10, 10), emit=Emit(Pace.CHANGE))
     operator = PanedAggregate(job, MemoryBlobs())
     found = []
     for step, (a, b) in enumerate([(5, None), (4, None), (6, 1)]):
@@ -220,12 +220,12 @@ def test_landmarks_by_batch(pace: Pace) -> None:
     ]
 
 
-def _read(job: Grouped, tables: Iterator[pa.Table]) -> list[Any]:
+def _read(job: WindowAggregateJob, tables: Iterator[pa.Table]) -> list[Any]:
     return [answer for found in tables for answer in read(job, found)]
 
 
 def test_a_landmark_is_answered_at_a_beat_after_its_window_has_closed() -> None:
-    job = Grouped(KEYS, (COUNT,), Landmark(2), emit=Emit(Pace.EVENT, 3))
+    job = WindowAggregateJob(KEYS, (COUNT,), Landmark(2), emit=Emit(Pace.EVENT, 3))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     operator.process(partial_states(job, table([(0, "a", 1, True), (7, "a", 1, True)])))
@@ -256,7 +256,7 @@ def test_windows_and_their_partials_come_in_the_order_of_time() -> None:
 
 
 def test_without_emit_no_column_says_so() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(10, 10))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(10, 10))
     operator = PanedAggregate(job, MemoryBlobs())
     operator.process(partial_states(job, table([(1, "a", 1, True)])))
     (answer,) = operator.punctuate(Punctuation(1, final=True))

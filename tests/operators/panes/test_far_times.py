@@ -8,16 +8,16 @@ import pytest
 from millstream.catalog.ahead import EARLIEST, LATEST
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME, Grouped
-from millstream.operators.join.joining import Joining, JoinKind
 from millstream.operators.join.window_join import WindowJoin
+from millstream.operators.join.window_join_job import JoinKind, WindowJoinJob
 from millstream.operators.ordered.session_windows import SessionWindows
 from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
-from millstream.operators.over.framed import Framed, FramedCall
 from millstream.operators.over.over import OverAggregate
+from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
 from millstream.operators.panes.from_first import FromFirst
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
@@ -46,7 +46,7 @@ WINDOWS = {
 @pytest.mark.parametrize("emit", EMITS, ids=lambda emit: emit.pace.value if emit else "final")
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS)
 def test_windows_are_answered_where_tuples_are(window: Paned, emit: Emit | None) -> None:
-    job = Grouped(KEYS, NUMBERS, window, emit=emit)
+    job = WindowAggregateJob(KEYS, NUMBERS, window, emit=emit)
     operator = PanedAggregate(job, store := MemoryBlobs())
     operator.process(partial_states(job, table(ROWS)))
     found = [a for t in operator.end_batch() for a in read(job, t)]
@@ -62,10 +62,10 @@ def test_windows_are_answered_where_tuples_are(window: Paned, emit: Emit | None)
 
 @pytest.mark.parametrize("emit", EMITS, ids=lambda emit: emit.pace.value if emit else "final")
 def test_windows_from_the_first_time_stamp_on(emit: Emit | None) -> None:
-    job = Grouped(KEYS, NUMBERS, Landmark(3), emit=emit, from_first=True)
+    job = WindowAggregateJob(KEYS, NUMBERS, Landmark(3), emit=emit, from_first=True)
     operator = FromFirst(job, store := MemoryBlobs())
     operator.process(table(ROWS))
-    operator.stirred(table([(FIRST + 100, "c", 1, True)])[TIME].combine_chunks())
+    operator.note_busy_places(table([(FIRST + 100, "c", 1, True)])[TIME].combine_chunks())
     list(operator.end_batch())
     operator = FromFirst(job, store)
     answers = list(operator.punctuate(Punctuation(LAST, final=True, oldest=FIRST)))
@@ -85,7 +85,7 @@ def all_answers(operator: Operator, rows: pa.Table) -> pa.Table:
 
 
 def test_sessions() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Session(8), 0)
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Session(8), 0)
     found = [place for place, _ in read(job, all_answers(SessionWindows(job, MemoryBlobs()), table(ENDS)))]
     assert sorted(end for _, end, *_ in found) == [
         EARLIEST + 8,
@@ -99,7 +99,7 @@ def test_sessions() -> None:
 
 
 def test_slides_by_tuple() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], SlideByTuple(10**18, 3, "rank"), 1)
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], SlideByTuple(10**18, 3, "rank"), 1)
     found = read(job, all_answers(SlideByTupleWindows(job, MemoryBlobs()), table(ENDS)))
     assert [place[1] for place, _ in found] == [7, LAST] or [place[1] for place, _ in found] == [7]
 
@@ -107,7 +107,7 @@ def test_slides_by_tuple() -> None:
 @pytest.mark.parametrize("slide", [None, 5])
 def test_over_ranges(slide: int | None) -> None:
     window = OverRange(10**17, slide)
-    job = Framed(KEYS, (FramedCall(NUMBERS[0], window),), (TIME,))
+    job = OverAggregateJob(KEYS, (OverCall(NUMBERS[0], window),), (TIME,))
     found = all_answers(OverAggregate(job, MemoryBlobs()), table(ENDS))
     assert found[TIME].to_pylist() == [time for time, *_ in ENDS]
     assert found["n"].to_pylist() == [1, 1, 1, 2, 3, 1, 1]
@@ -115,7 +115,7 @@ def test_over_ranges(slide: int | None) -> None:
 
 def test_joins() -> None:
     sides = [pa.schema([(f"{side}t", pa.int64())]) for side in "lr"]
-    operator = WindowJoin(Joining(JoinKind.FULL, Band(-3, 10**17), 0, *sides), MemoryBlobs())
+    operator = WindowJoin(WindowJoinJob(JoinKind.FULL, Band(-3, 10**17), 0, *sides), MemoryBlobs())
     times = [time for time, *_ in ENDS]
     for port, side in enumerate("lr"):
         operator.process(pa.table({f"{side}t": times, TIME: times}), port)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.panes.from_first import FromFirst
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.emit import Emit, Pace
@@ -43,7 +43,7 @@ WINDOWS = st.one_of(
 def test_equals_the_oracle(data: st.DataObject, window: Sliding | Cumulate | Landmark, emits: bool) -> None:
     rows = data.draw(numbers())
     emit = Emit(Pace.EVENT, 3) if emits else None
-    job = Grouped(KEYS, NUMBERS, window, emit=emit, from_first=True)
+    job = WindowAggregateJob(KEYS, NUMBERS, window, emit=emit, from_first=True)
     moved = replace(job, window=replace(window, origin=min(rows[TIME].to_pylist())))
     out = run(Case(job, rows, FromFirst, whole), data.draw(schedules(rows[TIME].to_pylist())))
     assert out.late == 0
@@ -54,7 +54,7 @@ def test_equals_the_oracle(data: st.DataObject, window: Sliding | Cumulate | Lan
 
 
 def test_tuples_wait_until_the_origin_is_certain_and_older_ones_are_late() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Sliding(10, 10), from_first=True)
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Sliding(10, 10), from_first=True)
     store = MemoryBlobs()
     operator = FromFirst(job, store)
     assert operator.process(table([(7, "a", 1, True), (9, "a", 1, True)])) == 0

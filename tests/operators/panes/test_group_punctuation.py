@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
 from millstream.operators.group_promises import GroupPromises
-from millstream.operators.grouped import TIME, Grouped
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import TIME, WindowAggregateJob
 from millstream.progress.group_table import group_of, to_table
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.feeds import Feed, FeedProgress
-from millstream.spark.stage.packets import Progress, scatter
+from millstream.spark.stage.packets import TaskProgress, scatter
 from millstream.windows.cumulate import Cumulate
 from millstream.windows.landmark import Landmark
 from millstream.windows.panes import Paned
@@ -52,7 +52,7 @@ def test_what_is_not_late_is_answered_once(
     rows: pa.Table, window: Paned, steps: list[list[Any]], whole: list[int], restarts: bool
 ) -> None:
     """Tuples come in any order; those of panes that are promised away are taken out of what the oracle sees."""
-    job = Grouped(TWO_KEYS, NUMBERS, window)
+    job = WindowAggregateJob(TWO_KEYS, NUMBERS, window)
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     found: list[Any] = []
@@ -97,7 +97,7 @@ def _is_good(window: Paned, row: dict[str, Any], made: list[tuple[int, dict[str,
 
 
 def test_a_group_is_answered_early_and_only_once() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Sliding(10, 10))
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Sliding(10, 10))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     operator.process(partial_states(job, table([(1, "a", 1, True), (2, "b", 1, True), (11, "a", 1, True)])))
@@ -121,7 +121,7 @@ def test_a_group_is_answered_early_and_only_once() -> None:
 
 @pytest.mark.parametrize(("window", "group"), [(Landmark(10), (("k", "a"),)), (Sliding(10, 10), (("v", 1),))])
 def test_what_cannot_be_used_is_ignored(window: Paned, group: tuple[tuple[str, Any], ...]) -> None:
-    job = Grouped(KEYS, NUMBERS, window)
+    job = WindowAggregateJob(KEYS, NUMBERS, window)
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     operator.process(partial_states(job, table([(1, "a", 1, True)])))
@@ -163,7 +163,7 @@ def test_values_of_any_type_name_groups(type_: pa.DataType, value: Any, other: A
 class Stage:
     """Buckets of a window over several inputs, fed as a stage does."""
 
-    def __init__(self, job: Grouped, feeds: list[Feed], buckets: int) -> None:
+    def __init__(self, job: WindowAggregateJob, feeds: list[Feed], buckets: int) -> None:
         self.job, self.feeds = job, feeds
         self.stores = [MemoryBlobs() for _ in range(buckets)]
         self.found: list[tuple[Any, Any]] = []
@@ -173,7 +173,7 @@ class Stage:
     def restart(self) -> None:
         self.parts = [(PanedAggregate(self.job, s), FeedProgress(self.feeds, s)) for s in self.stores]
 
-    def batch(self, rows: list[pa.Table], said: list[Progress]) -> list[Any]:
+    def batch(self, rows: list[pa.Table], said: list[TaskProgress]) -> list[Any]:
         """The answers to some rows of each input, and to what is said of them."""
         for number in range(len(self.feeds)):
             scattered = scatter(partial_states(self.job, rows[number]), self.job.key_names, len(self.stores))
@@ -190,10 +190,10 @@ class Stage:
         return answers
 
 
-def promised(feed: int, *promises: tuple[int, dict[str, Any]]) -> Progress:
+def promised(feed: int, *promises: tuple[int, dict[str, Any]]) -> TaskProgress:
     """What an input promises to groups, as ingress tells it."""
     groups = [to_table({group_of(group.items()): time}, dict(TWO_KEYS)) for time, group in promises]
-    return Progress(feed=feed, groups=pa.concat_tables(groups))
+    return TaskProgress(feed=feed, groups=pa.concat_tables(groups))
 
 
 SIDES = st.tuples(numbers(keys=2), numbers(keys=2))
@@ -213,7 +213,7 @@ def test_a_union_closes_a_group_as_soon_as_all_have_promised_it(
     sides: tuple[pa.Table, pa.Table], window: Paned, steps: list[Any], buckets: int, restarts: bool
 ) -> None:
     """Inputs keep their promises. Then a window of a group is answered when all of them are past it, and never else."""
-    job = Grouped(TWO_KEYS, NUMBERS, window)
+    job = WindowAggregateJob(TWO_KEYS, NUMBERS, window)
     stage = Stage(job, [Feed(), Feed()], buckets)
     made: tuple[list[Any], list[Any]] = ([], [])
     good: list[pa.Table] = []
@@ -227,7 +227,7 @@ def test_a_union_closes_a_group_as_soon_as_all_have_promised_it(
         told = []
         for feed, (promises, whole) in enumerate(said):
             told += [promised(feed, *[(time, dict(group)) for time, group in promises])] if promises else []
-            told += [] if whole is None else [Progress(feed=feed, promises=((None, whole),))]
+            told += [] if whole is None else [TaskProgress(feed=feed, promises=((None, whole),))]
             made[feed].extend((time, dict(group)) for time, group in promises)
             made[feed].extend([] if whole is None else [(whole, {})])
         stage.batch(batch, told)
@@ -235,7 +235,7 @@ def test_a_union_closes_a_group_as_soon_as_all_have_promised_it(
         assert_same(_answers(stage), {p: a for p, a in expected.items() if p[1] <= _past(made, p[3:])})
         if restarts:
             stage.restart()
-    stage.batch([sides[0].slice(0, 0)] * 2, [Progress(newest=60, final=(None,), feed=None)])
+    stage.batch([sides[0].slice(0, 0)] * 2, [TaskProgress(newest=60, final=(None,), feed=None)])
     assert stage.late == 0
     assert_same(_answers(stage), finals(job, pa.concat_tables(good).combine_chunks()))
 
@@ -259,17 +259,17 @@ def _answers(stage: Stage) -> Answers:
 
 
 def test_a_stage_before_promises_nothing_to_groups_but_keeps_to_its_low_watermark() -> None:
-    stage = Stage(Grouped(KEYS, NUMBERS[:1], Sliding(10, 10)), [Feed(), Feed(origins=2)], 1)
+    stage = Stage(WindowAggregateJob(KEYS, NUMBERS[:1], Sliding(10, 10)), [Feed(), Feed(origins=2)], 1)
     rows = [table([(1, "a", 1, True), (2, "b", 1, True)]), table([(3, "a", 1, True)])]
     nothing = [rows[0].slice(0, 0)] * 2
     promise = to_table({(("k", "a"),): 30}, dict(KEYS))
-    assert stage.batch(rows, [Progress(feed=0, groups=promise)]) == []
-    assert stage.batch(nothing, [Progress(feed=1, promises=((0, 10),))]) == []
-    assert stage.batch(nothing, [Progress(feed=1, promises=((1, 12),))]) == [((0, 10, "final", "a"), (2,))]
+    assert stage.batch(rows, [TaskProgress(feed=0, groups=promise)]) == []
+    assert stage.batch(nothing, [TaskProgress(feed=1, promises=((0, 10),))]) == []
+    assert stage.batch(nothing, [TaskProgress(feed=1, promises=((1, 12),))]) == [((0, 10, "final", "a"), (2,))]
     assert "stage/groups/0" in stage.stores[0].blobs
     stage.restart()
     blob = stage.stores[0].blobs["stage/groups/0"]
-    assert stage.batch(nothing, [Progress(feed=0, promises=((None, 10),))]) == [((0, 10, "final", "b"), (1,))]
+    assert stage.batch(nothing, [TaskProgress(feed=0, promises=((None, 10),))]) == [((0, 10, "final", "b"), (1,))]
     assert stage.stores[0].blobs["stage/groups/0"] is blob, "it has not changed"
-    stage.batch(nothing, [Progress(feed=0, promises=((None, 30),))])
+    stage.batch(nothing, [TaskProgress(feed=0, promises=((None, 30),))])
     assert "stage/groups/0" not in stage.stores[0].blobs

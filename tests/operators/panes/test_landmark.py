@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.landmark import Landmark
 from tests.drawing import drawn
@@ -25,7 +25,7 @@ LANDMARK = st.builds(Landmark, st.integers(1, 17), st.integers(-3, 3))
 @given(data=st.data(), window=LANDMARK)
 def test_equals_the_oracle(data: st.DataObject, window: Landmark) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
-    run = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
+    run = check(Case(WindowAggregateJob(keys, NUMBERS, window), data.draw(numbers())), data)
     for store in run.stores:
         assert len([n for n in store.blobs if n.startswith("pane")]) <= 1, "closed panes are joined"
 
@@ -35,22 +35,22 @@ def test_equals_the_oracle(data: st.DataObject, window: Landmark) -> None:
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))
-    check(Case(Grouped(KEYS, calls, data.draw(st.builds(Landmark, st.integers(5, 17)))), rows), data)
+    check(Case(WindowAggregateJob(KEYS, calls, data.draw(st.builds(Landmark, st.integers(5, 17)))), rows), data)
 
 
 def test_a_group_without_new_tuples_answers_where_others_have_some_and_nowhere_else() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Landmark(10))
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Landmark(10))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     operator.process(partial_states(job, table([(5, "a", 1, True)])))
-    operator.stirred(pa.array([2, 2**50]))  # to other buckets
+    operator.note_busy_places(pa.array([2, 2**50]))  # to other buckets
     assert operator.waits == 10
     answers = [a for t in operator.punctuate(Punctuation(20)) for a in read(job, t)]
     assert answers == [((None, 10, "final", "a"), (1,))]
     list(operator.end_batch())
     operator = PanedAggregate(job, store)
     assert operator.waits == 30
-    operator.stirred(pa.array([1]))  # late there
+    operator.note_busy_places(pa.array([1]))  # late there
     answers = [a for t in operator.punctuate(Punctuation(41)) for a in read(job, t)]
     assert answers == [((None, 30, "final", "a"), (1,))]
     list(operator.end_batch())
@@ -63,7 +63,7 @@ def test_a_group_without_new_tuples_answers_where_others_have_some_and_nowhere_e
 
 
 def test_state_is_one_total_and_the_open_panes() -> None:
-    job = Grouped(KEYS, NUMBERS, Landmark(1))
+    job = WindowAggregateJob(KEYS, NUMBERS, Landmark(1))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     for step in range(20):

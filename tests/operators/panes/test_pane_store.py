@@ -8,23 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.panes import store as pane_store
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.tumbling import tumbling
 from tests.drawing import drawn
 from tests.operators.harness import KEYS, NUMBERS, Case, check, numbers, read, table
 
-JOB = Grouped(KEYS, NUMBERS[:1], tumbling(1_000_000))
+JOB = WindowAggregateJob(KEYS, NUMBERS[:1], tumbling(1_000_000))
 
 
 @drawn(80)
 @given(data=st.data(), length=st.integers(5, 60))
 def test_equals_the_oracle_however_small_the_parts(data: st.DataObject, length: int) -> None:
     with mock.patch.object(pane_store, "SMALL", 0):
-        check(Case(Grouped(KEYS, NUMBERS, tumbling(length)), data.draw(numbers())), data)
+        check(Case(WindowAggregateJob(KEYS, NUMBERS, tumbling(length)), data.draw(numbers())), data)
 
 
 def batch(store: MemoryBlobs, *tables: range) -> set[str]:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.panes import store as pane_store
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.panes import Paned
@@ -45,7 +45,7 @@ MOVING = st.one_of(st.builds(Sliding, st.integers(1, 17), st.integers(1, 17), OR
 @given(data=st.data(), window=MOVING)
 def test_equals_the_oracle(data: st.DataObject, window: Paned) -> None:
     keys = data.draw(st.sampled_from([KEYS, ()]))
-    out = check(Case(Grouped(keys, NUMBERS, window), data.draw(numbers())), data)
+    out = check(Case(WindowAggregateJob(keys, NUMBERS, window), data.draw(numbers())), data)
     for store in out.stores:
         assert not [n for n in store.blobs if n.startswith("pane")], "panes outlive their windows"
 
@@ -61,7 +61,7 @@ def test_keys_can_be_numbered_anew_at_any_time(
     data: st.DataObject, window: Paned, rows: pa.Table, emit: Emit | None
 ) -> None:
     with patch.object(pane_store, "COMPACT_FROM", 1):
-        check(Case(Grouped(KEYS, NUMBERS, window, emit=emit), rows), data)
+        check(Case(WindowAggregateJob(KEYS, NUMBERS, window, emit=emit), rows), data)
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
@@ -69,11 +69,11 @@ def test_keys_can_be_numbered_anew_at_any_time(
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))
-    check(Case(Grouped(KEYS, calls, data.draw(MOVING)), rows), data)
+    check(Case(WindowAggregateJob(KEYS, calls, data.draw(MOVING)), rows), data)
 
 
 def test_late_tuples_are_counted_and_left_out() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(10, 10))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(10, 10))
     operator = PanedAggregate(job, MemoryBlobs())
     assert operator.process(partial_states(job, table([(5, "a", 1, True), (25, "a", 1, True)]))) == 0
     assert [len(t) for t in operator.punctuate(Punctuation(20))] == [1]
@@ -85,7 +85,7 @@ def test_late_tuples_are_counted_and_left_out() -> None:
 
 
 def test_keys_that_are_gone_are_forgotten() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(1, 1))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(1, 1))
     store = MemoryBlobs()
     operator = PanedAggregate(job, store)
     for step in range(20):
@@ -96,7 +96,7 @@ def test_keys_that_are_gone_are_forgotten() -> None:
 
 
 def test_overlapping_windows_go_on_after_keys_are_numbered_anew() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(10, 2))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(10, 2))
     rows = table([*((0, str(i), i, True) for i in range(10)), (10, "z", 1, True), (17, "x", 2, True)])
     case = Case(job, rows)
     with patch.object(pane_store, "COMPACT_FROM", 1):
@@ -105,7 +105,7 @@ def test_overlapping_windows_go_on_after_keys_are_numbered_anew() -> None:
 
 
 def test_all_buckets_end_at_the_same_time() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(10, 5))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(10, 5))
     promises = []
     for time in (3, 21):
         operator = PanedAggregate(job, MemoryBlobs())
@@ -117,11 +117,11 @@ def test_all_buckets_end_at_the_same_time() -> None:
 
 def test_only_windows_of_panes_are_taken() -> None:
     with pytest.raises(TypeError, match="not made of panes"):
-        PanedAggregate(Grouped(KEYS, NUMBERS, Session(5)), MemoryBlobs())
+        PanedAggregate(WindowAggregateJob(KEYS, NUMBERS, Session(5)), MemoryBlobs())
 
 
 def test_panes_that_are_settled_share_a_blob_and_go_with_the_last_of_them() -> None:
-    job = Grouped(KEYS, NUMBERS[:1], Sliding(50, 1))
+    job = WindowAggregateJob(KEYS, NUMBERS[:1], Sliding(50, 1))
     store = MemoryBlobs()
 
     def batch(times: range, until: int) -> int:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import BUILT_IN
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import Grouped
 from millstream.operators.panes import single_panes
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Emit, Pace
 from millstream.windows.sliding import Sliding
@@ -43,7 +43,7 @@ def test_equals_the_oracle(
     data: st.DataObject, window: Sliding, keys: object, emit: Emit | None, few: int, enough: int
 ) -> None:
     with patch.object(single_panes, "FEW", few), patch.object(single_panes, "ENOUGH_STATES", enough):
-        check(Case(Grouped(keys, NUMBERS, window, emit=emit), data.draw(numbers())), data)
+        check(Case(WindowAggregateJob(keys, NUMBERS, window, emit=emit), data.draw(numbers())), data)
 
 
 @pytest.mark.parametrize("cls", BUILT_IN, ids=lambda cls: cls.name)
@@ -51,11 +51,11 @@ def test_equals_the_oracle(
 @given(data=st.data())
 def test_every_aggregate(cls: type[Aggregate], data: st.DataObject) -> None:
     calls, rows = data.draw(tuples_for(cls))
-    check(Case(Grouped(KEYS, calls, data.draw(APART)), rows), data)
+    check(Case(WindowAggregateJob(KEYS, calls, data.draw(APART)), rows), data)
 
 
 def test_windows_with_little_are_answered_together_and_large_ones_alone() -> None:
-    job = Grouped(KEYS, NUMBERS, Sliding(10, 10))
+    job = WindowAggregateJob(KEYS, NUMBERS, Sliding(10, 10))
     operator = PanedAggregate(job, MemoryBlobs())
     rows = [(time, key, 1, True) for time, key in [(1, "a"), (11, "a"), (21, "a"), (22, "b"), (31, "a"), (41, "b")]]
     operator.process(partial_states(job, table(rows)))

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME, Call, Grouped
 from millstream.operators.ordered.row_windows import RowWindows
 from millstream.operators.ordered.session_windows import SessionWindows
 from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
+from millstream.operators.window_aggregate_job import TIME, Call, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.udas.sql_aggregate import SqlAggregate, Versions
 from millstream.windows import Cumulate, Landmark, Rows, Session, SlideByTuple, Sliding
@@ -62,11 +62,11 @@ PANED = {
 }
 
 
-def job(aggregate: SqlAggregate, window: Any, partition: int = 0) -> Grouped:
+def job(aggregate: SqlAggregate, window: Any, partition: int = 0) -> WindowAggregateJob:
     kind = aggregate.arguments[0]
     assert kind in (pa.int64(), pa.float64())
     calls = (COUNT, Call(aggregate, ("v",), names=("plain",)), Call(aggregate, ("v",), "wanted", ("filtered",)))
-    return Grouped(KEYS, calls, window, partition)
+    return WindowAggregateJob(KEYS, calls, window, partition)
 
 
 def typed(rows: pa.Table, aggregate: SqlAggregate) -> pa.Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millstream.operators.blobs import MemoryBlobs
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples.late import LateTuples
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Applied, ColumnOf, Predicate, Whole
+from millstream.expressions.arrow.steps import Applied, ArrowExpression, ColumnOf, Whole
 from millstream.operators.tuples.lazy_rows import LazyRows
 
 TUPLES = pa.table({"a": [1, 2, 3, 4], "s": ["w", None, "y", "z"]})
@@ -24,7 +24,7 @@ class Counted:
         return pc.multiply(column, 2)
 
 
-def doubled(name: str, counted: Counted) -> tuple[str, Predicate, pa.DataType]:
+def doubled(name: str, counted: Counted) -> tuple[str, ArrowExpression, pa.DataType]:
     return ("twice", Whole(Applied(counted, (ColumnOf(name, None),))), pa.int64())
 
 

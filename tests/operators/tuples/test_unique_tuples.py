@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from millstream.operators.blobs import Blobs, MemoryBlobs, from_bytes
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples import unique_tuples
 from millstream.operators.tuples.unique_tuples import SEEN, UniqueTuples
+from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.punctuation import Punctuation
 from millstream.spark.stage.packets import scatter
 from tests.operators.harness import SLACK, TIMES, Schedule, packets, schedules

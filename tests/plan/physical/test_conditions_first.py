@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
 from millstream.catalog.schema import sql_type
-from millstream.expressions.arrow.steps import ColumnOf, Predicate, Whole
+from millstream.expressions.arrow.steps import ArrowExpression, ColumnOf, Whole
 from millstream.expressions.build.predicates import predicate
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step
@@ -25,13 +25,13 @@ triples = st.lists(st.tuples(numbers, numbers, numbers), max_size=12)
 couples = st.lists(st.tuples(numbers, numbers), max_size=4)
 
 
-def condition(text: str) -> Predicate:
+def condition(text: str) -> ArrowExpression:
     parsed = parse_one(text)
     assert isinstance(parsed, exp.Expression)
     return predicate(parsed, TYPES)
 
 
-def column(name: str) -> Predicate:
+def column(name: str) -> ArrowExpression:
     return Whole(ColumnOf(name, pa.int64()))
 
 

@@ -8,7 +8,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Query
 from millstream.language.binder import bind
 from millstream.language.parser import statements
-from millstream.language.trial.pretend import pretend
+from millstream.language.trial.dry_run import dry_run
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
 from millstream.plan.physical import physical
@@ -35,6 +35,6 @@ SUMS = "SELECT k, window_end, sum(v) [RANGE 10 SECONDS, SLIDE 2 SECONDS] AS n FR
 def test_only_panes_reduce(select: str, wanted: bool) -> None:
     catalog = Catalog()
     for statement in statements(f"{STREAM} CREATE QUERY q AS {select};"):
-        pretend(bind(statement, catalog), catalog)
+        dry_run(bind(statement, catalog), catalog)
     (query,) = catalog.all(Query)
     assert reduces(physical(apply_passes(build(query), catalog), Facts())) is wanted

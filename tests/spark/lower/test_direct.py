@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from millstream.connectors.files.direct_read import read
+from millstream.connectors.files.arrow_ingress import read
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
+from millstream.plan.column_origins import steps
 from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import ArrowRead, Exchange
-from millstream.plan.trace import steps
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.operators.grouped import ARRIVAL
+from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Ordering, Runs, in_order, numbered, packed, unpacked
 from millstream.spark.stage.packets import scatter
 from tests.drawing import drawn

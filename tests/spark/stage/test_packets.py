@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.spark.stage.packets import Progress, scatter, seal, unseal
+from millstream.spark.stage.packets import TaskProgress, scatter, seal, unseal
 
 KEYS: list[tuple[pa.DataType, list[object]]] = [
     (pa.int32(), [0, 1, -5, 7, None]),
@@ -49,13 +49,13 @@ def test_equal_numbers_are_equal_keys() -> None:
 @pytest.mark.parametrize(
     "progress",
     [
-        Progress(),
-        Progress(5, 2),
-        Progress(final=(None,), ticks=True),
-        Progress(promises=((None, 7), (3, 9)), final=(0, 3)),
+        TaskProgress(),
+        TaskProgress(5, 2),
+        TaskProgress(final=(None,), ticks=True),
+        TaskProgress(promises=((None, 7), (3, 9)), final=(0, 3)),
     ],
 )
-def test_payloads(progress: Progress) -> None:
+def test_payloads(progress: TaskProgress) -> None:
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
     found, told = unseal(seal(table, progress))
     assert (found.to_pydict(), told) == (table.to_pydict(), progress)
@@ -63,7 +63,7 @@ def test_payloads(progress: Progress) -> None:
 
 def test_promises_to_groups_travel_beside_the_data() -> None:
     groups = pa.table({"k": ["a", None], "__time": [1, 2]})
-    _, told = unseal(seal(pa.table({}), Progress(groups=groups)))
+    _, told = unseal(seal(pa.table({}), TaskProgress(groups=groups)))
     assert told.groups is not None
     assert told.groups.equals(groups)
 

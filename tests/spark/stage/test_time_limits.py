@@ -19,14 +19,14 @@ from millstream.catalog.address import Address
 from millstream.catalog.ahead import EARLIEST, LATEST, USUAL, Ahead
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type
-from millstream.connectors.files.direct_read import Reading, direct_ingress
+from millstream.connectors.files.arrow_ingress import Reading, direct_ingress
 from millstream.errors import RunError
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples.row_steps import Compute
+from millstream.operators.window_aggregate_job import TIME
 from millstream.spark.host import Host
 from millstream.spark.lower.time_bounds import bound_of
 from millstream.spark.stage.ingress import Arrow, Inlet, ingress
-from millstream.spark.stage.packets import Progress, unseal
+from millstream.spark.stage.packets import TaskProgress, unseal
 from millstream.spark.stage.time_limits import TimeLimits
 
 NOW = time.time_ns() // 1000
@@ -57,7 +57,7 @@ def test_of_a_table_it_is_an_error() -> None:
         TimeLimits(of_stream=False).judge(pa.array([0, 2**62]))
 
 
-def told(arrow: Arrow, batch: pa.RecordBatch) -> tuple[list[list[int]], list[Progress]]:
+def told(arrow: Arrow, batch: pa.RecordBatch) -> tuple[list[list[int]], list[TaskProgress]]:
     """The time stamps that go to each bucket, and what each is told."""
 
     def one() -> Iterator[pa.RecordBatch]:

@@ -59,7 +59,7 @@ def place_of(cls: type) -> str:
     """How a class is named in CREATE AGGREGATE ... LANGUAGE PYTHON.
 
     >>> place_of(ClassProblem)
-    'millstream.udas.python.declared:ClassProblem'
+    'millstream.udas.python.declaration:ClassProblem'
     """
     return f"{cls.__module__}:{cls.__qualname__}"
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 
-def spread(begin: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
+def expand_ranges(begin: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
     """All positions in some ranges, one range after the other: the number of the range of each, and the position.
 
-    >>> numbers, positions = spread(np.array([5, 0, 7]), np.array([2, 0, 1]))
+    >>> numbers, positions = expand_ranges(np.array([5, 0, 7]), np.array([2, 0, 1]))
     >>> numbers.tolist(), positions.tolist()
     ([0, 0, 2], [5, 6, 7])
     """

@@ -13,11 +13,11 @@ from millstream.windows.tuples import Ids, Ints, Times, Tuple
 
 
 @dataclass(frozen=True)
-class Refined(Paned):
+class FinerPanes(Paned):
     """The windows of `coarse`, with the same ids, in panes that neither they nor the times origin + k * every cut.
 
     >>> from millstream.windows.sliding import Sliding
-    >>> fine = Refined(Sliding(range=20, slide=10, origin=3), every=4)
+    >>> fine = FinerPanes(Sliding(range=20, slide=10, origin=3), every=4)
     >>> fine.pane, fine.panes(1), fine.bounds(1)
     (2, range(5, 15), (13, 33))
     """

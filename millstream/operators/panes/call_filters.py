@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from millstream.aggregates.contract import Groups, Times
 
 
-class Chosen:
+class CallFilters:
     """Some rows of a table: their groups and times, and the columns that are asked for. Each is made once, if at all.
 
     >>> rows = pa.table({"x": [5, 6, 7], "good": [True, None, True]})
-    >>> chosen = Chosen(rows, np.array([0, 0, 1]), np.array([10, 20, 30])).where("good")
+    >>> chosen = CallFilters(rows, np.array([0, 0, 1]), np.array([10, 20, 30])).where("good")
     >>> chosen.groups, chosen.times, chosen.column("x").to_pylist()
     (array([0, 1]), array([10, 30]), [5, 7])
     """
@@ -26,10 +26,10 @@ class Chosen:
         self._at = at
         self._columns: dict[str, pa.Array] = {}
 
-    def where(self, condition: str) -> Chosen:
+    def where(self, condition: str) -> CallFilters:
         """Of all rows those for which a column is true."""
         keep = pc.fill_null(self._rows[condition], False).to_numpy()
-        return Chosen(self._rows, self._groups, self._times, np.flatnonzero(keep))
+        return CallFilters(self._rows, self._groups, self._times, np.flatnonzero(keep))
 
     @cached_property
     def groups(self) -> Groups:

@@ -6,12 +6,12 @@ import fcntl
 import os
 from pathlib import Path
 
-from millstream.connectors.files.held_file import make_folder
+from millstream.connectors.files.locked_file import make_folder
 from millstream.connectors.paths import leads_to
 from millstream.errors import RunError
 
 
-class HeldFolder:
+class LockedFolder:
     """A folder of this machine, shared with other writers. The system lets go of it when the process ends."""
 
     def __init__(self, path: Path) -> None:

@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from millstream.connectors.files.direct_read import FILES, PATH, ROWS, WRITTEN_SQL
-from millstream.connectors.files.listed import FILES_SCHEMA
+from millstream.connectors.files.arrow_ingress import FILES, PATH, ROWS, WRITTEN_SQL
+from millstream.connectors.files.file_lists import FILES_SCHEMA
 from millstream.spark.metrics import READ
 from millstream.spark.stage.map_arrow import Arrow
 
 
-def opened(reader: DataStreamReader, function: Arrow, columns: str) -> DataFrame:
+def open_each(reader: DataStreamReader, function: Arrow, columns: str) -> DataFrame:
     """The rows that a function for mapInArrow makes of files, each with its path and the time it was written.
 
     Spark counts the files, and is told the rows.

@@ -15,13 +15,13 @@ from millstream.connectors.bad_files import BAD, BadFile
 from millstream.connectors.formats.parquet_files import read, read_whole
 from millstream.connectors.paths import place_of
 from millstream.operators.blobs import from_bytes, to_bytes
-from millstream.operators.grouped import TIME
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Step
+from millstream.operators.window_aggregate_job import TIME
 from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
-from millstream.spark.stage.collector import settle
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, sealed
-from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, Progress
+from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, TaskProgress
 from millstream.spark.stage.time_limits import Judged, judged
 
 PATH = "path"
@@ -82,7 +82,7 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
                     begun, passed, files = time.perf_counter(), _Passed(), 0
             if passed.read or files or reader.bad:  # files may be empty
                 yield passed.packets(inlet, begun, files, reader.bad)
-        settle()
+        freeze_imported_modules()
 
     return run
 
@@ -140,10 +140,10 @@ class _Passed:
     def packets(self, inlet: Inlet, begun: float, files: int, bad: int = 0) -> pa.RecordBatch:
         """All of them as packets; the first one counts what was read. A bad file is one row, and that is rejected."""
         if not self._tables:
-            return _counted(sealed(inlet, None, Progress(feed=inlet.feed), begun), bad, files, bad)
+            return _counted(sealed(inlet, None, TaskProgress(feed=inlet.feed), begun), bad, files, bad)
         rows = pa.concat_tables(self._tables)
         ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
-        progress = Progress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
+        progress = TaskProgress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
         return _counted(sealed(inlet, rows, progress, begun), self.read + bad, files, bad)
 
 
@@ -171,7 +171,7 @@ def rows_of(schema: pa.Schema, judged: bool = False) -> Arrow:
                 for rows in _judged(path, schema) if judged else read(path, schema):
                     of_file = rows.append_column(ORIGIN, pa.repeat(origin, rows.num_rows))
                     yield of_file.append_column(FILE_FIELD, pa.repeat(file, rows.num_rows))
-        settle()
+        freeze_imported_modules()
 
     return run
 

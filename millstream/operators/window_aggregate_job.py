@@ -37,7 +37,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Grouped:
+class WindowAggregateJob:
     """Keys and calls over one window. The first call counts the rows of a group: it says who is there.
 
     The first `partition` keys also partition the window itself, where its kind can be partitioned (rows, sessions,

@@ -15,7 +15,7 @@ from millstream.operators.tuples.tuple_log import Bools
 
 
 @dataclass(frozen=True)
-class Arranged:
+class FinalOrder:
     """Tuples whose order is final: by partition, and in each first those that were settled before, then the new."""
 
     table: pa.Table

@@ -69,14 +69,14 @@ def _close() -> None:
     _waiting.release()
     try:
         with hung_up():
-            close_abandoned()
+            close_leaks()
     except (*SPARK_ERRORS, OSError) as problem:
         if not is_lost(LAST_BREATH_SECONDS) and not _told:
             _told.append(problem)
             LOG.warning("what Spark has left open stays open: %s", problem)
 
 
-def close_abandoned() -> None:
+def close_leaks() -> None:
     """Close what was forgotten until now."""
     gateway = SparkContext._gateway  # noqa: SLF001  (PySpark has no other way)
     if gateway is None:

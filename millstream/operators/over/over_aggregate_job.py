@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from millstream.operators.grouped import Call
+from millstream.operators.window_aggregate_job import Call
 from millstream.windows.over import Over
 
 
 @dataclass(frozen=True)
-class FramedCall:
+class OverCall:
     """One aggregate over one frame."""
 
     call: Call
@@ -19,7 +19,7 @@ class FramedCall:
 
 
 @dataclass(frozen=True)
-class Framed:
+class OverAggregateJob:
     """Calls over frames of one partition. All have the same slide, if they have any.
 
     The tuples have the columns of the partition, the columns that the calls read, `carried`, and TIME. The answers
@@ -27,7 +27,7 @@ class Framed:
     """
 
     partition: tuple[tuple[str, pa.DataType], ...]
-    calls: tuple[FramedCall, ...]
+    calls: tuple[OverCall, ...]
     carried: tuple[str, ...]
 
     @property

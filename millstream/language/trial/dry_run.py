@@ -8,7 +8,7 @@ from millstream.catalog.definitions import Table
 from millstream.language.bound import Bound, Define, Removal, Start, Store
 
 
-def pretend(bound: Bound, catalog: Catalog) -> None:
+def dry_run(bound: Bound, catalog: Catalog) -> None:
     """What a bound statement would change in the catalog, without doing it."""
     match bound:
         case Define(definition=definition, known=False):

@@ -7,16 +7,16 @@ import sys
 
 PROGRAM = """
 import gc, sys
-from millstream.spark.stage.collector import settle
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
 assert gc.get_freeze_count() == 0
-settle()
+freeze_imported_modules()
 first = gc.get_freeze_count()
 assert first > len(sys.modules)
 kept = [[] for _ in range(1000)]
-settle()
+freeze_imported_modules()
 assert gc.get_freeze_count() <= first, "nothing was imported"
 import fractions
-settle()
+freeze_imported_modules()
 assert gc.get_freeze_count() > first, "something was imported"
 """
 

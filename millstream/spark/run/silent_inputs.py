@@ -22,7 +22,7 @@ from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.connectors.sinks import QueryPlace
 from millstream.plan.algebra import Node, Scan
-from millstream.plan.trace import STAGES, steps
+from millstream.plan.column_origins import STAGES, steps
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hung_up
 from millstream.spark.run.control import signal

@@ -10,7 +10,7 @@ from millstream.catalog.definitions import Item
 from millstream.language.bind.scope import Scope
 
 
-def progressing(items: Sequence[Item], scope: Scope) -> tuple[str, ...]:
+def progress_columns(items: Sequence[Item], scope: Scope) -> tuple[str, ...]:
     """The items that are time stamps of the input as they are.
 
     The greatest of both time stamps of a join is one too: no pair that is still to come is older than both streams

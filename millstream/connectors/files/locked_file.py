@@ -25,7 +25,7 @@ def make_folder(folder: Path) -> None:
         raise RunError(f"{folder} cannot be made: {(problem.strerror or str(problem)).lower()}") from None
 
 
-class HeldFile:
+class LockedFile:
     """An open file that one query writes, and no other one of this machine, until it is closed."""
 
     def __init__(self, path: Path, create: bool) -> None:

@@ -8,7 +8,7 @@ import sys
 _seen = 0
 
 
-def settle() -> None:
+def freeze_imported_modules() -> None:
     """Spare the collector what lives as long as this process; called at the end of a task.
 
     PySpark has all garbage collected after every task, and there are several for each micro-batch. To look through the

@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.expressions.arrow.steps import Predicate
+from millstream.expressions.arrow.steps import ArrowExpression
 
 LONG_RUN = 32
 """Where so many rows in a row pass or do not, on average, none of them is copied."""
 
 
-def kept(rows: pa.Table, holds: Predicate) -> pa.Table:
+def filter_answers(rows: pa.Table, holds: ArrowExpression) -> pa.Table:
     """The rows for which the condition is true.
 
-    >>> kept(pa.table({"x": [1, None, 3]}), lambda rows: pc.greater(rows["x"].chunk(0), 1)).to_pylist()
+    >>> filter_answers(pa.table({"x": [1, None, 3]}), lambda rows: pc.greater(rows["x"].chunk(0), 1)).to_pylist()
     [{'x': 3}]
     """
     mask = pc.fill_null(holds(rows), False).to_numpy(zero_copy_only=False)

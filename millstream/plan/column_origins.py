@@ -20,7 +20,7 @@ from millstream.plan.algebra import (
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.fingerprint.fingerprint import Fingerprint
 from millstream.plan.fingerprint.lineage import Lineage
-from millstream.plan.several import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.joins_and_unions import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.windows.join_kind import JoinKind
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)

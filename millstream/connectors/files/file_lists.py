@@ -54,7 +54,7 @@ def source_path(host: Host, source: Address, owner: str) -> str:
     return path
 
 
-def is_judged(stream: Stream, path: str) -> bool:
+def rejects_bad_files(stream: Stream, path: str) -> bool:
     """Whether bad files are to be found before any of their rows is read: that takes files which we open ourselves."""
     if stream.on_bad_file is not OnBadFile.REJECT:
         return False
@@ -67,7 +67,7 @@ def is_judged(stream: Stream, path: str) -> bool:
     )
 
 
-def following(
+def stream_reader(
     spark: SparkSession, path: str, options: Mapping[str, object] | None = None, stream: str = ""
 ) -> DataStreamReader:
     """A reader of files that are there and that appear: it knows the path, and how much one micro-batch takes.
@@ -84,7 +84,7 @@ def following(
     return reader if names is None else reader.option("pathGlobFilter", names)
 
 
-def stored(spark: SparkSession, path: str) -> DataFrameReader:
+def table_reader(spark: SparkSession, path: str) -> DataFrameReader:
     """A reader of the files that are there now: it knows the path."""
     if not is_local(path):
         return spark.read.option("path", path)

@@ -15,7 +15,7 @@ from millstream.aggregates.tally import Tally
 from millstream.structure import Structure
 
 
-class Steered(Tally):
+class TallyWithConstant(Tally):
     """A tally and a constant: given to the constructor, or the second argument of every tuple."""
 
     arity = 2

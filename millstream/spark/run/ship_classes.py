@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import PythonAggregate
-from millstream.udas.python.declared import find_class
+from millstream.udas.python.declaration import find_class
 
 _INSTALLED = tuple(
     {str(Path(path).resolve()) for path in map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}

@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.windows.join_kind import JoinKind
 from millstream.windows.reach import Reach
 
-__all__ = ["JoinKind", "Joining", "Residual", "key_name"]
+__all__ = ["JoinKind", "Residual", "WindowJoinJob", "key_name"]
 
 Residual = Callable[[pa.Table], Any]
 """Given a table of pairs, an Arrow array that says which of them match; NULL is no."""
@@ -27,7 +27,7 @@ def key_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Joining:
+class WindowJoinJob:
     """A join of two streams. Tables of either side have its columns, `keys` key columns and TIME.
 
     `left` and `right` are the columns that answers carry; their names are unique over both. `residual` says which pairs

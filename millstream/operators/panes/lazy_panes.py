@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from millstream.operators.grouped import Grouped
 from millstream.operators.key_index import KeyIndex
 from millstream.operators.panes.states import Pane, Rows, merged, pack
+from millstream.operators.window_aggregate_job import WindowAggregateJob
 
 REPEATED = 0.7
 """From this share of different keys on, states of equal width are kept as they came."""
@@ -27,7 +27,7 @@ class Added(NamedTuple):
 class Panes(MutableMapping[int, Pane]):
     """Panes by number. All that was added to one is merged at once: with large states, that is most of the work."""
 
-    def __init__(self, work: Grouped, index: KeyIndex) -> None:
+    def __init__(self, work: WindowAggregateJob, index: KeyIndex) -> None:
         self._work = work
         self._index = index
         self._merged: dict[int, Pane | None] = {}
@@ -87,7 +87,7 @@ def together(added: Sequence[Added]) -> Added:
     return Added(np.concatenate([a.rows for a in added]), pa.concat_tables([a.table for a in added]))
 
 
-def states_of(work: Grouped, added: Added, size: int) -> Pane:
+def states_of(work: WindowAggregateJob, added: Added, size: int) -> Pane:
     """The states of so many keys that have seen nothing but this."""
     return tuple(
         call.aggregate.merge_packed(
@@ -97,7 +97,7 @@ def states_of(work: Grouped, added: Added, size: int) -> Pane:
     )
 
 
-def shortened(work: Grouped, added: Added) -> Added:
+def shortened(work: WindowAggregateJob, added: Added) -> Added:
     """The same in fewer rows, if keys repeat and that makes it shorter: states of equal width do not grow."""
     if any(pt.is_nested(field.type) or pt.is_string(field.type) for field in added.table.schema):
         return added

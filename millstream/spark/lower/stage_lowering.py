@@ -16,16 +16,16 @@ from millstream.catalog.definitions import TimeStamp
 from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
-from millstream.operators.grouped import ARRIVAL, TIME
+from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
+from millstream.plan.column_origins import STAGES, feeder, steps, trace
+from millstream.plan.joins_and_unions import WindowJoin
 from millstream.plan.physical.nodes import ArrowRead, Stage
-from millstream.plan.several import WindowJoin
-from millstream.plan.trace import STAGES, feeder, steps, trace
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
 from millstream.spark.lower.arrow_reading import packets_of
 from millstream.spark.lower.control_stream import marks_of
-from millstream.spark.lower.inflow import Inflow, Origin
+from millstream.spark.lower.stage_inputs import Inflow, Origin
 from millstream.spark.lower.time_bounds import limits_of
 from millstream.spark.metrics import (
     BYTES,
@@ -66,7 +66,7 @@ MOST_REPORTED = 64
 
 
 @dataclass(frozen=True)
-class Work:
+class StageJob:
     """What a stage does: its operator, its answers, and what it promises of them.
 
     `names` are the answers that the state knows by other names: see `state_names`.
@@ -104,7 +104,7 @@ def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None
     return Ordering(False)
 
 
-def staged(node: Stage, inflows: Sequence[Inflow], work: Work, host: Host, marked: bool) -> DataFrame:
+def lower_stage(node: Stage, inflows: Sequence[Inflow], work: StageJob, host: Host, marked: bool) -> DataFrame:
     """The answers of a stage as typed columns; `marked`, with the marks that speak of their progress."""
     inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
     packets = [_packets(inlet, f, node.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
