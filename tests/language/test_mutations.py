@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, Select, Stream, Table
+from millstream.connectors.facts import facts_of
 from millstream.connectors.place import QueryPlace
 from millstream.connectors.text import readable as as_read
 from millstream.errors import EslError
@@ -30,6 +31,7 @@ from millstream.language.parser import parse
 from millstream.language.trial.dry_run import dry_run
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
+from millstream.plan.physical import physical
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
 from millstream.spark.lower.try_calls import try_all
@@ -88,7 +90,7 @@ def test_no_word_is_passed_over() -> None:
 @pytest.mark.spark
 def test_spark_refuses_nothing_that_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    host = Host(spark, tmp_path, lambda name: tmp_path / name, direct=False, buckets=1)
+    host = Host(spark, tmp_path, lambda name: tmp_path / name, buckets=1)
     refused = []
     cases = {text: case for _, case, text, ended, _ in ends() if ended in {"changed", "same"}}
     shown = [found for text, case in cases.items() for found in accepted(text, readable(case.catalog))]
@@ -110,7 +112,8 @@ def planned(found: Accepted, host: Host) -> None:
     try_all(host.spark, [(found.bound, found.text)])
     place = QueryPlace(host.base, "query", fresh=True)
     host = host if found.select.bounded else replace(host, place=place)
-    frame = lower(apply_passes(build(found.select), found.catalog), host)
+    plan = apply_passes(build(found.select), found.catalog)
+    frame = lower(physical(plan, facts_of(host.base, arrow=False)), host)
     to_arrow_schema(as_read(frame).schema, timezone="UTC")
     optimized(frame, found.select.bounded)
 
