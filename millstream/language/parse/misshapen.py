@@ -30,6 +30,8 @@ def misshapen(node: exp.Expr, parent: exp.Expr | None) -> Shape | None:
             return node, "the parentheses are empty", "write a value between them, or leave them out"
         case exp.In() if not node.expressions and node.args.get("query") is None:
             return node, "IN has nothing to look in", "as in item_id IN (1, 2)"
+        case exp.Is() if not isinstance(node.expression, exp.Null | exp.Boolean):
+            return node, "IS asks for NULL, TRUE or FALSE", "a IS NOT DISTINCT FROM b compares values, also with NULL"
         case exp.Lambda() if parent is None or name_of_call(parent) not in _TAKE_LAMBDAS:
             hint = f"those that do: {', '.join(sorted(_TAKE_LAMBDAS))}"
             return node, "an arrow stands here, and this function takes none", hint

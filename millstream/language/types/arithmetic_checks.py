@@ -32,6 +32,8 @@ BITWISE = (
 def _number_of(node: exp.Expr) -> str:
     if c.is_boolean(type_of(node)):
         return f"IF({shown(node)}, 1, 0) makes a number of it"
+    if c.is_binary(type_of(node)):
+        return f"CONV(HEX({shown(node)}), 16, 10) reads a number from bytes"
     return "take a part of it first, by its index or its name"
 
 
@@ -48,7 +50,7 @@ def arithmetic_mistakes(node: exp.Expr) -> Iterator[Mistake]:
     if c.is_unknown(left) or c.is_unknown(right):
         return
     for side, type_, other in ((sides[0], left, right), (sides[1], right, left)):
-        if c.is_boolean(type_) or c.is_nested(type_):
+        if c.is_boolean(type_) or c.is_nested(type_) or c.is_binary(type_):
             yield Mistake(node, f"{shown(side)} is {type_name(type_)}, which is no number", _number_of(side))
             return
         text = text_of(side)

@@ -192,10 +192,15 @@ def wider(left: SqlType, right: SqlType, *, texts: bool = True) -> SqlType | Non
         if is_timestamp(one) and is_date(other):
             return one
         if texts and is_string(one) and not is_nested(other):
-            return None if is_boolean(other) or other.this is exp.DType.BINARY else STRING
+            return None if is_boolean(other) or is_binary(other) else STRING
     if is_timestamp(left) and is_timestamp(right):
         return TIMESTAMP
     return UNKNOWN if _may_meet(left, right) else None
+
+
+def is_binary(type_: SqlType) -> bool:
+    """Whether it is BINARY."""
+    return type_.this is exp.DType.BINARY
 
 
 def _may_meet(left: SqlType, right: SqlType) -> bool:
@@ -204,7 +209,7 @@ def _may_meet(left: SqlType, right: SqlType) -> bool:
         return left.this is right.this
     if is_interval(left) and is_interval(right):
         return True
-    plain = [is_numeric, is_string, is_boolean, is_date, is_timestamp, is_nested, is_interval]
+    plain = [is_numeric, is_string, is_boolean, is_date, is_timestamp, is_nested, is_interval, is_binary]
     return not all(any(test(t) for test in plain) for t in (left, right))
 
 
