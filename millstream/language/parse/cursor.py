@@ -107,7 +107,9 @@ class Cursor:
             words = f"{words} {last.text}"
             self.index += 1
         try:
-            if self.take("TO") and self.current:
+            if self.take("TO"):
+                if self.current is None:
+                    self.fail("expected a unit of time behind TO", hint=hint)
                 last = self.current
                 words = f"{words} TO {last.text}"
                 self.index += 1

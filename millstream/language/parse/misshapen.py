@@ -16,6 +16,7 @@ _TAKE_LAMBDAS = frozenset(
         *("transform", "transform_keys", "transform_values", "zip_with"),
     ]
 )
+_LAST_UNITS = frozenset(["MONTH", "HOUR", "MINUTE", "SECOND"])
 _FIELDS = "fields of structs are named, as in box.w; items of arrays are counted, as in tags[0]"
 
 
@@ -30,6 +31,10 @@ def misshapen(node: exp.Expr, parent: exp.Expr | None) -> Shape | None:
             return node, "the parentheses are empty", "write a value between them, or leave them out"
         case exp.In() if not node.expressions and node.args.get("query") is None:
             return node, "IN has nothing to look in", "as in item_id IN (1, 2)"
+        case exp.IntervalSpan() if node.text("expression").upper().removesuffix("S") not in _LAST_UNITS:
+            return node, "TO has no second unit", "as in INTERVAL '1 12' DAY TO HOUR; else leave TO out"
+        case exp.Dot() if isinstance(node.expression, exp.Func):
+            return node, "a function has no qualifier", "write its name alone, as in round(price, 2)"
         case exp.Is() if not isinstance(node.expression, exp.Null | exp.Boolean):
             return node, "IS asks for NULL, TRUE or FALSE", "a IS NOT DISTINCT FROM b compares values, also with NULL"
         case exp.Lambda() if parent is None or name_of_call(parent) not in _TAKE_LAMBDAS:

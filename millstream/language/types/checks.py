@@ -178,6 +178,8 @@ def _comparison(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Iterator[Mis
 
 def _comparable(left: SqlType, right: SqlType) -> bool:
     kinds = {kind_of(left), kind_of(right)}
+    if c.is_binary(left) != c.is_binary(right) and kinds & {"number", "truth", "time", "interval", "nested"}:
+        return False
     return len(kinds) == 1 or "other" in kinds or kinds in ({"text", "time"}, {"text", "interval"})
 
 
