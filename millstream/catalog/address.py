@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from millstream.errors import SettingError
 
@@ -11,6 +11,8 @@ from millstream.errors import SettingError
 @dataclass(frozen=True)
 class Address:
     """Where rows come from or go to: a kind, and what that kind makes of the rest.
+
+    A relative place starts from the folder `base`, or from that of the mill if there is none.
 
     >>> Address.parse("csv:data/open/*.csv")
     Address(kind='csv', rest='data/open/*.csv')
@@ -20,6 +22,7 @@ class Address:
 
     kind: str
     rest: str
+    base: str | None = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Address:

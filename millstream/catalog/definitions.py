@@ -8,13 +8,14 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from sqlglot import exp
-
 from millstream.aggregates.contract import Aggregate
 from millstream.catalog.address import Address
 from millstream.catalog.ahead import Ahead
 from millstream.catalog.arrow import to_sql
+from millstream.catalog.keep import Keep
+from millstream.catalog.moment import Moment
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type
+from millstream.expressions.tree import Value
 from millstream.udas.body import Body
 from millstream.windows.contract import Window
 from millstream.windows.emit import Emit
@@ -67,7 +68,7 @@ class Item:
     """One column of a SELECT: its name, its bound expression and the expression's type."""
 
     name: str
-    expression: exp.Expression
+    expression: Value
     type: SqlType
 
     @property
@@ -86,8 +87,8 @@ class AggregateCall:
 
     name: str
     aggregate: Aggregate
-    arguments: tuple[exp.Expression, ...]
-    condition: exp.Expression | None
+    arguments: tuple[Value, ...]
+    condition: Value | None
     text: str
     rows: Schema | None = None
     reads: tuple[Table, ...] = ()
@@ -114,7 +115,7 @@ class WindowAggregateSpec:
     calls: tuple[AggregateCall, ...]
     window: Window[Any]
     time: str | None
-    having: exp.Expression | None = None
+    having: Value | None = None
     partition: int = 0
     emit: Emit | None = None
     from_first: bool = False
@@ -167,8 +168,8 @@ class UnionSpec:
 class Equality:
     """A term of a join: an expression of the left input equals one of the right, both cast to one type."""
 
-    left: exp.Expression
-    right: exp.Expression
+    left: Value
+    right: Value
     type: SqlType
 
 
@@ -182,7 +183,7 @@ class WindowJoinSpec:
     reach: Reach
     times: tuple[str, str]
     equalities: tuple[Equality, ...] = ()
-    residual: exp.Expression | None = None
+    residual: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -195,8 +196,51 @@ class TableJoinSpec:
     left: Select
     right: Select
     kind: JoinKind
-    condition: exp.Expression | None = None
+    condition: Value | None = None
     equalities: tuple[Equality, ...] = ()
+
+
+@dataclass(frozen=True)
+class HistorySpec:
+    """What is kept of a stream from one moment to before another, None to its end."""
+
+    stream: str
+    since: Moment
+    until: Moment | None = None
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A term of ORDER BY."""
+
+    value: Value
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class RegistrationColumn:
+    """A column of registrations: its name where it is read, and the one that registrations have for it."""
+
+    name: str
+    own: str
+    type: SqlType
+
+    @property
+    def column(self) -> Column:
+        """The column that is read."""
+        return Column(self.name, self.type)
+
+
+@dataclass(frozen=True)
+class MatchSpec:
+    """Tuples with the registrations of a template that they meet; of their columns `registration` is their number."""
+
+    below: Select
+    template: str
+    registration: str
+    columns: tuple[RegistrationColumn, ...]
+    condition: Value | None
 
 
 @dataclass(frozen=True)
@@ -207,13 +251,13 @@ class Select:
     A join has several time stamps: `other_times` are the columns besides `time` that also make progress.
     """
 
-    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | str | None
+    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | MatchSpec | HistorySpec | str | None
     items: tuple[Item, ...]
-    where: exp.Expression | None
+    where: Value | None
     bounded: bool
     time: str | None = None
     distinct: bool = False
-    order: tuple[exp.Expression, ...] = ()
+    order: tuple[SortKey, ...] = ()
     limit: int | None = None
     offset: int | None = None
     windowed: WindowAggregateSpec | None = None
@@ -240,6 +284,8 @@ class Select:
                 return ()
             case str():
                 return (side_output(self.source)[0],)
+            case HistorySpec(stream=stream):
+                return (stream,)
         names = (name for below in self.inputs for name in below.reads)
         return tuple(dict.fromkeys(names))
 
@@ -253,6 +299,8 @@ class Select:
                 return parts
             case WindowJoinSpec() | TableJoinSpec():
                 return (self.source.left, self.source.right)
+            case MatchSpec(below=below):
+                return (below,)
         return ()
 
 
@@ -268,10 +316,12 @@ class Stream:
     slack: timedelta = timedelta(0)
     ahead: Ahead | None = None
     idle_after: timedelta | None = None
-    punctuated_by: exp.Expression | None = None
+    punctuated_by: Value | None = None
     on_bad_file: OnBadFile = OnBadFile.STOP
     options: Options = field(default_factory=dict)
     computed: tuple[Item, ...] = ()
+    text: str = field(default="", compare=False)
+    keep: Keep | None = None
 
     @property
     def arriving(self) -> Schema:
@@ -279,6 +329,12 @@ class Stream:
         made = {item.name for item in self.computed}
         if self.time_stamp is TimeStamp.INTERNAL:
             made |= {column.name for column in self.schema if column.name.lower() == INTERNAL_COLUMN}
+        return Schema(column for column in self.schema if column.name not in made)
+
+    @property
+    def landed(self) -> Schema:
+        """The columns that are in its log: those that arrive, and an internal time stamp."""
+        made = {item.name for item in self.computed}
         return Schema(column for column in self.schema if column.name not in made)
 
     @property
@@ -294,6 +350,7 @@ class DerivedStream:
     name: str
     select: Select
     text: str
+    keep: Keep | None = None
 
     @property
     def schema(self) -> Schema:
@@ -314,6 +371,31 @@ class Table:
     schema: Schema
     source: Address
     options: Options = field(default_factory=dict)
+    text: str = field(default="", compare=False)
+
+    @property
+    def origin(self) -> str:
+        """Where its rows are from, in words."""
+        return str(self.source)
+
+
+@dataclass(frozen=True)
+class HistoryTable(Table):
+    """What is kept of a stream, as a stored relation."""
+
+    stream: Stream = field(kw_only=True)
+    spec: HistorySpec = field(kw_only=True)
+
+    @property
+    def origin(self) -> str:
+        """Where its rows are from, in words."""
+        until = "" if self.spec.until is None else f" UNTIL {self.spec.until}"
+        return f"its history SINCE {self.spec.since}{until}"
+
+
+@dataclass(frozen=True)
+class StoredTable(Table):
+    """A table whose rows are kept in the home: INSERT, UPDATE and DELETE change them."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +405,7 @@ class Sink:
     name: str
     address: Address
     options: Options = field(default_factory=dict)
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -331,14 +414,17 @@ class Output:
 
     sink: str
     items: tuple[Item, ...]
-    where: exp.Expression | None
+    where: Value | None
 
 
 @dataclass(frozen=True)
 class Query:
     """A persistent query: a name, a SELECT, and the sink it feeds (None: its results are kept to be read).
 
-    One that splits what it reads has several `outputs`, and the SELECT and the sink are those of the first.
+    One that splits what it reads has several `outputs`, and the SELECT and the sink are those of the first. `start` is
+    where it begins in the histories that it reads. That of a view has `keys`: of its results, the newest for each key
+    is kept. One that feeds a stream names it in `into`. One that has `parameters` is a template: it answers for each of
+    its registrations.
     """
 
     name: str
@@ -346,11 +432,26 @@ class Query:
     sink: str | None
     text: str
     outputs: tuple[Output, ...] = ()
+    start: Moment | None = None
+    keys: tuple[str, ...] = ()
+    into: str | None = None
+    parameters: Schema | None = None
 
     @property
     def sinks(self) -> tuple[str, ...]:
         """All sinks that it feeds."""
         return tuple(o.sink for o in self.outputs) or ((self.sink,) if self.sink else ())
+
+
+NEWEST = "__newest"
+"""The column with the time stamps by which the rows of a view are compared, if it shows none itself."""
+
+
+@dataclass(frozen=True)
+class View(Table):
+    """The newest answer of a query for each key, as a relation; the query has the same name."""
+
+    query: Query = field(kw_only=True)
 
 
 @dataclass(frozen=True)

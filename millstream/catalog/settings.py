@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import cast
 
@@ -12,6 +13,7 @@ from millstream.intervals import interval, spoken
 
 AUTO = "auto"
 SPARK = "spark"
+OFF = "off"
 MOST_BUCKETS = 1000
 
 
@@ -39,6 +41,17 @@ def direct_reading(text: str) -> bool:
     return text.lower() == AUTO
 
 
+def sharing(text: str) -> str:
+    """Read whether queries share the reading of a stream.
+
+    >>> sharing("Off")
+    'off'
+    """
+    if text.lower() not in (AUTO, OFF):
+        raise ValueError("auto or off")
+    return text.lower()
+
+
 SETTINGS = {
     "trigger_interval": Option(
         interval, timedelta(0), "how long a query started from now on waits between two micro-batches"
@@ -63,6 +76,11 @@ SETTINGS = {
         True,
         "who reads files in queries started from now on: auto (stages themselves, where they can), or spark",
     ),
+    "sharing": Option(
+        sharing,
+        AUTO,
+        "whether queries started from now on share the reading of a stream: auto (where they can), or off",
+    ),
 }
 
 
@@ -78,6 +96,29 @@ class Settings:
             self._values[name.lower()] = SETTINGS[name.lower()].read(text)
         except ValueError as problem:
             raise SettingError(f"{name} = '{text}' must be {problem}") from None
+
+    def copy(self) -> Settings:
+        """The same values, apart from these."""
+        made = Settings()
+        made._values = dict(self._values)
+        return made
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The values that are not the defaults, as they are written."""
+        return {name: _written(v) for name, v in self._values.items() if v != SETTINGS[name].default}
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> Settings:
+        """The values that were written so, and defaults for the others.
+
+        >>> Settings.of({"buckets": "4"}).texts
+        {'buckets': '4'}
+        """
+        made = cls()
+        for name, text in texts.items():
+            made.assign(name, text)
+        return made
 
     def items(self) -> list[tuple[str, str, str]]:
         """Every setting as (name, value, what it is for)."""
@@ -102,6 +143,11 @@ class Settings:
     def direct(self) -> bool:
         """Whether stages may read files by themselves."""
         return cast("bool", self._values["reader"])
+
+    @property
+    def shares(self) -> bool:
+        """Whether queries may share the reading of a stream."""
+        return self._values["sharing"] == AUTO
 
     @property
     def results_kept(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +11,23 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Path
 from prompt_toolkit.document import Document
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Query, Relation, Sink, Stream, Table
+from millstream.catalog.definitions import (
+    REJECTED_SCHEMA,
+    DerivedStream,
+    Query,
+    Relation,
+    Sink,
+    StoredTable,
+    Stream,
+    Table,
+    View,
+)
 from millstream.catalog.settings import SETTINGS
 from millstream.cli.lexer import KEYWORDS, STATEMENT_WORDS, TYPES
 from millstream.connectors.contract import Role
 from millstream.connectors.registry import CONNECTORS, kinds
+from millstream.language.parse.changes import CHANGEABLE
+from millstream.language.parse.standing.registrations import REGISTRATIONS
 from millstream.language.parser import CREATED, DROPPED, SHOWN
 from millstream.language.types import functions
 
@@ -29,7 +41,7 @@ _PIECE = re.compile(
 )
 _AFTER_FROM = {"FROM", "JOIN"}
 _ENDS_FROM = {"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "SELECT", "ON", "USING"}
-_RELATIONS = (Stream, DerivedStream, Table)
+_RELATIONS = (Stream, DerivedStream, Table, View)
 
 
 class Offer(NamedTuple):
@@ -40,10 +52,10 @@ class Offer(NamedTuple):
 
 
 class EslCompleter(Completer):
-    """Completes ESL from a catalog, and backslash commands from their names."""
+    """Completes ESL from the catalog that is in force, and backslash commands from their names."""
 
-    def __init__(self, catalog: Catalog, commands: Sequence[str] = (), base: Path | str = ".") -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Callable[[], Catalog], commands: Sequence[str] = (), base: Path | str = ".") -> None:
+        self._in_force = catalog
         self._commands = commands
         self._paths = PathCompleter(get_paths=lambda: [str(base)], expanduser=True)
         self._here = PathCompleter(expanduser=True)
@@ -74,6 +86,10 @@ class EslCompleter(Completer):
                 seen.add(text.lower())
                 yield Completion(text, -len(typed), display_meta="" if offer.kind == "keyword" else offer.kind)
 
+    @property
+    def _catalog(self) -> Catalog:
+        return self._in_force()
+
     # -- statements ----------------------------------------------------------------------------------------
 
     def _offers(self, done: list[re.Match[str]], after: str, asked: bool) -> Iterable[Offer]:
@@ -87,14 +103,46 @@ class EslCompleter(Completer):
             words = words[: -3 if words[-2] == "NOT" else -2]
         match words:
             case ["SHOW"]:
-                return _keywords(SHOWN)
+                return _keywords((*SHOWN, REGISTRATIONS, "VERSIONS OF"))
+            case ["SHOW", "VERSIONS", "OF"] | ["ALTER"]:
+                return _keywords(CREATED)
+            case ["STOP" | "START"]:
+                return _keywords(("QUERY",))
+            case ["STOP" | "START", "QUERY"]:
+                return self._named(Query)
+            case ["ALTER", kind] | ["SHOW", "VERSIONS", "OF", kind]:
+                return self._named(*_KINDS.get(kind, ()))
+            case ["ALTER", "QUERY", _]:
+                return _keywords(("AS SELECT", "WINDOW [", "RENAME TO"))
+            case ["ALTER", "STREAM", _]:
+                return _keywords(("SET (", "RENAME TO"))
+            case ["ALTER", "TABLE" | "SINK" | "AGGREGATE", _]:
+                return _keywords(("RENAME TO",))
+            case ["ALTER", "STREAM", _, "SET", "("]:
+                return _keywords(tuple(f"{clause} =" for clause in CHANGEABLE.values() if clause != "KEEP"))
+            case ["SHOW", "REGISTRATIONS"]:
+                return _keywords(("OF",))
+            case ["SHOW", "REGISTRATIONS", "OF"] | ["REGISTER"]:
+                return [Offer(q.name, "template") for q in self._catalog.all(Query) if q.parameters is not None]
+            case ["REGISTER", _]:
+                return _keywords(("VALUES", "SELECT"))
+            case ["INVOKE", _]:
+                return _keywords(("SINCE",))
+            case ["INVOKE", _, "SINCE"]:
+                return _keywords(("LAST", "TIMESTAMP"))
+            case ["INVOKE" | "UNREGISTER", *_]:
+                return ()
             case ["SET"]:
                 return [Offer(name, "setting") for name in SETTINGS]
             case ["DROP"]:
                 return _keywords(DROPPED)
+            case ["DROP", "QUERY"]:  # that of a view goes with it
+                return [Offer(q.name, "query") for q in self._catalog.all(Query) if not q.keys]
             case ["DROP", kind]:
                 return self._named(*_KINDS.get(kind, ()))
             case ["CREATE"]:
+                return _keywords((*CREATED, "OR REPLACE"))
+            case ["CREATE", "OR", "REPLACE"]:
                 return _keywords(CREATED)
             case ["DESCRIBE" | "DESC"]:
                 return self._named(*_RELATIONS, Sink, Query)
@@ -107,8 +155,29 @@ class EslCompleter(Completer):
             case ["INSERT"]:
                 return [Offer("INTO", "keyword")]
             case ["INSERT", "INTO"]:
-                return self._named(Sink)
-            case ["CREATE", _] | ["SHOW" | "SET" | "DESCRIBE" | "DESC" | "DROP", *_]:
+                fed = [Offer(s.name, "stream") for s in self._catalog.all(Stream) if s.source is None]
+                return [*self._named(Sink, StoredTable), *fed]
+            case ["UPDATE"] | ["DELETE", "FROM"]:
+                return self._named(StoredTable)
+            case ["UPDATE", _]:
+                return _keywords(("SET",))
+            case ["UPDATE", _, "SET"]:
+                return self._columns(done[1])
+            case ["DELETE"]:
+                return _keywords(("FROM",))
+            case ["DELETE", "FROM", _]:
+                return _keywords(("WHERE",))
+            case ["DELETE", "FROM", _, "WHERE"]:
+                return self._columns(done[2])
+            case ["SUBSCRIBE"]:
+                return self._named(Query)
+            case ["SUBSCRIBE", _]:
+                return _keywords(("AFTER",))
+            case ["CREATE", "VIEW", _]:
+                return _keywords(("KEY",))
+            case ["CREATE", _] | ["CREATE", "OR", "REPLACE", _] | ["ALTER", _, _, "RENAME", "TO"]:
+                return ()
+            case ["SHOW" | "SET" | "DESCRIBE" | "DESC" | "DROP" | "STOP" | "START", *_]:
                 return ()
         if _in_from(words):
             return self._named(*_RELATIONS)
@@ -117,6 +186,10 @@ class EslCompleter(Completer):
         if not asked:
             return ()
         return self._anything(done, after)
+
+    def _columns(self, name: re.Match[str]) -> list[Offer]:
+        relation = self._catalog.relation(_unquoted(name[0]))
+        return [Offer(c, f"column of {relation.name}") for c in relation.schema.names] if relation else []
 
     def _anything(self, done: list[re.Match[str]], after: str) -> Iterator[Offer]:
         named = self._read(done, after)
@@ -160,7 +233,8 @@ class EslCompleter(Completer):
         return found
 
     def _named(self, *kinds: type[Stream | DerivedStream | Table | Sink | Query]) -> list[Offer]:
-        return [Offer(d.name, _kind(d)) for d in self._catalog if isinstance(d, kinds)]
+        found = (d for d in self._catalog if isinstance(d, kinds))
+        return [Offer(d.name, _kind(d)) for d in found if View in kinds or not isinstance(d, View)]
 
     # -- addresses and commands ----------------------------------------------------------------------------
 
@@ -191,6 +265,7 @@ class EslCompleter(Completer):
 
 _KINDS: dict[str, tuple[type[Stream | DerivedStream | Table | Sink | Query], ...]] = {
     "STREAM": (Stream, DerivedStream),
+    "VIEW": (View,),
     "TABLE": (Table,),
     "SINK": (Sink,),
     "QUERY": (Query,),

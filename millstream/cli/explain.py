@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from millstream.errors import SettingError, suggest
 
 if TYPE_CHECKING:
     from millstream.mill import Mill
-    from millstream.mill.analysis import Analysis
+    from millstream.mill.reports.analysis import Analysis
 
 
 def add_arguments(commands: Any) -> None:
@@ -39,8 +40,11 @@ def add_arguments(commands: Any) -> None:
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the plans."""
+    from millstream.connectors.facts import expected_tasks
+
     text = read_script(arguments.script)
-    plans = script_plans(text, arguments.script.parent)
+    tasks = expected_tasks(arguments.master, spark_conf(arguments.conf))
+    plans = script_plans(text, arguments.script.parent, tasks)
     if arguments.query:
         chosen = {n: p for n, p in plans.items() if n.lower() == arguments.query.lower()}
         if not chosen:
@@ -98,12 +102,13 @@ def _analyses(mill: Mill, text: str, chosen: Mapping[str, object]) -> Iterator[t
                 mill.execute(statement.own_text)
 
 
-def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
-    """Every query and derived stream of a script, with its text and its plan."""
+def script_plans(text: str, base: Path, tasks: int | None = None) -> dict[str, tuple[str, str]]:
+    """Every query and derived stream of a script, with its text and its plan, by the settings of the script."""
     from millstream.catalog.definitions import DerivedStream, Query, Select
+    from millstream.catalog.settings import Settings
     from millstream.connectors.facts import facts_of
     from millstream.language.binder import bind
-    from millstream.language.bound import Define, Measure, Plan, Rows, Start
+    from millstream.language.bound import Assignment, Define, Measure, Plan, Rows, Start
     from millstream.language.parser import statements
     from millstream.language.trial.dry_run import dry_run
     from millstream.plan.build import build
@@ -111,11 +116,12 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
     from millstream.plan.passes import apply_passes
     from millstream.plan.physical import physical
 
-    facts = facts_of(base.absolute())
     catalog = Catalog()
+    settings = Settings()
     plans: dict[str, tuple[str, str]] = {}
 
     def add(name: str, written: str, asked: Select | Query) -> None:
+        facts = replace(facts_of(base.absolute(), settings.direct), tasks=tasks, set_buckets=settings.buckets)
         plan = physical(apply_passes(build(asked), catalog), facts)
         plans[name] = (" ".join(written.split()), explain_plan(plan))
 
@@ -129,4 +135,6 @@ def script_plans(text: str, base: Path) -> dict[str, tuple[str, str]]:
                 add(derived.name, derived.text, derived.select)
             case Rows(select=asked) | Plan(asked=asked) | Measure(asked=asked):
                 add(f"statement {number}", statement.own_text, asked)
+            case Assignment(name=name, value=value):
+                settings.assign(name, value)
     return plans

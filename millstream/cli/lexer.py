@@ -21,13 +21,14 @@ from millstream.language.parse.window_functions import WINDOW_FUNCTIONS
 from millstream.language.types import functions
 
 STATEMENT_WORDS = (
-    "CREATE", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "SELECT", "SET", "SHOW", "WITH",
+    "ALTER", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "INVOKE", "REGISTER", "SELECT", "SET",
+    "SHOW", "START", "STOP", "SUBSCRIBE", "UNREGISTER", "UPDATE", "WITH",
 )  # fmt: skip
 """What a statement can begin with."""
 
 STREAM_WORDS = (
-    "AFTER", "AHEAD", "BAD", "FILE", "IDLE", "KEEP", "OPTIONS", "PUNCTUATED", "QUERY", "REJECT", "SINK", "SLACK",
-    "SOURCE", "STOP", "STREAM", "TABLE", "TO",
+    "AFTER", "AHEAD", "BAD", "FILE", "IDLE", "KEEP", "KEY", "OPTIONS", "PUNCTUATED", "QUERY", "REJECT", "RENAME",
+    "REPLACE", "SINK", "SLACK", "SOURCE", "STARTING", "STOP", "STREAM", "TABLE", "TO", "VERSIONS", "VIEW",
 )  # fmt: skip
 """The words of the definitions of streams, tables and sinks."""
 

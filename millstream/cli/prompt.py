@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ CONTINUATION = "...> "
 
 
 def prompt_session(
-    catalog: Catalog, base: Path | str, keys: Input | None, screen: Output | None, history: Path
+    catalog: Callable[[], Catalog], base: Path | str, keys: Input | None, screen: Output | None, history: Path
 ) -> PromptSession[str]:
     """A prompt with history, colours, completion and many lines."""
     from prompt_toolkit import PromptSession

@@ -44,7 +44,9 @@ class RowPrinter:
         """Write a table that stands for itself, with its own header."""
         self._headed.discard(title)
         if self._json:
-            self._show_json(None, table)
+            with self._lock:
+                self._show_json(None, table)
+                self._out.flush()
         else:
             self.show(title, table)
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from millstream.cli.progress import Progress
     from millstream.cli.rows import RowPrinter
     from millstream.cli.watch import Watch
-    from millstream.mill import Mill
+    from millstream.mill import Mill, RunningQuery
+    from millstream.store.batch_log import Subscription
+    from millstream.store.view_store import ViewSubscription
 
 EPILOG = """
 With --once the run ends by itself; otherwise Ctrl-C stops it, and a second one ends it at once. Rows of SELECT go to
@@ -72,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
             once=arguments.once,
             conf=conf,
             display=printer.show,
+            shares=arguments.on_failure != "restart",
         ) as mill:
             watch = Watch(mill, arguments.on_failure, progress.complain)
             return _Run(arguments, mill, stop, progress, printer, watch).go(text)
@@ -101,7 +104,9 @@ class _Run:
         self._watch = watch
         self._spark_is_there = False
         self._done = False
+        self._selects: list[RunningQuery] = []  # held, so that the summary can tell of them
         self._problem: BaseException | None = None
+        self._printing: list[threading.Thread] = []
 
     def go(self, text: str) -> int:
         """Carry out the text; the exit code."""
@@ -132,14 +137,14 @@ class _Run:
         return self._stop.is_set() or self._watch.gave_up or self._problem is not None
 
     def _work(self, text: str) -> None:
-        from millstream.language.bound import Measure, Rows, Start, Store
+        from millstream.language.bound import ON_SPARK
         from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
         from millstream.spark.process.jvm import hung_up
 
         try:
             with hung_up():
                 bound = self._mill.ready(text)
-                if any(isinstance(b, Rows | Start | Store | Measure) for b in bound):
+                if any(isinstance(b, ON_SPARK) for b in bound):
                     context = self._mill.spark.sparkContext
                     context.setJobGroup(JOBS, "a statement of a script", interruptOnCancel=True)
                 self._mill.try_out(bound, text)
@@ -149,6 +154,8 @@ class _Run:
             self._problem = MillstreamError(f"error: {explain_failure(problem)}")
         except BaseException as problem:
             self._problem = problem
+        finally:
+            self._mill.begin_templates()
 
     def _carry_out(self, text: str) -> bool:
         """Carry out the statements one by one; whether none is left."""
@@ -156,14 +163,37 @@ class _Run:
         while not self._stop.is_set() and not self._watch.gave_up:
             answer = next(answers, None)
             if answer is None:
+                for name in self._mill.stop_unnamed():
+                    self._progress.say(
+                        f"query {name} is not in this script: it is stopped; START QUERY or DROP QUERY decides"
+                    )
                 return True
-            if answer.table is not None:
+            if answer.query is not None:
+                self._selects.append(answer.query)
+            if answer.subscription is not None:
+                self._progress.say(answer.message)
+                self._print(answer.message.rpartition(" ")[2], answer.subscription)
+            elif answer.table is not None:
                 self._printer.table(answer.message, answer.table)
             elif answer.text is not None:
                 self._printer.write(answer.text)
             else:
                 self._progress.say(answer.message)
         return False
+
+    def _print(self, name: str, subscription: Subscription | ViewSubscription) -> None:
+        """Print what comes, beside what else the script does, until its query ends."""
+        from millstream.cli.subscriptions import print_rows
+
+        def go() -> None:
+            try:
+                print_rows(name, subscription, self._printer.show, self._ends)
+            except MillstreamError as problem:
+                self._problem = problem
+
+        printing = threading.Thread(target=go, name="subscription", daemon=True)
+        printing.start()
+        self._printing.append(printing)
 
     def _halt(self, worker: threading.Thread) -> None:
         """Stop what runs, whatever that is: Spark's start, a statement, the queries."""
@@ -180,9 +210,7 @@ class _Run:
             worker.join(LOOK_SECONDS)
         if worker.is_alive():
             end_spark()
-        for query in self._mill.queries:
-            with contextlib.suppress(MillstreamError):  # what does not stop now ends with Spark
-                query.stop()
+        self._mill.halt()  # what does not stop now ends with Spark
 
     def _call_off(self) -> None:
         from millstream.spark.process.failures import SPARK_ERRORS
@@ -195,6 +223,8 @@ class _Run:
         for query in self._mill.queries:
             with contextlib.suppress(MillstreamError):  # which has been told
                 query.wait(timeout=30)
+        for printing in self._printing:
+            printing.join(STOP_SECONDS)
 
     def _summarize(self, seconds: float) -> None:
         from millstream.cli.summary import summarize

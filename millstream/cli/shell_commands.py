@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from millstream.cli.common import read_script
+from millstream.cli.shell_queries import closing_line
 from millstream.errors import MillstreamError, SettingError, suggest
 
 if TYPE_CHECKING:
@@ -56,12 +57,13 @@ def run_command(shell: Shell, line: str) -> None:
 def _help(shell: Shell, argument: str) -> None:
     width = max(len(f"{c.name} {c.argument}") for c in COMMANDS)
     lines = [f"  {f'{c.name} {c.argument}':<{width}}  {c.what}" for c in COMMANDS]
-    shell.write("\n".join((*lines, "", KEYS)))
+    shell.output.write("\n".join((*lines, "", KEYS)))
 
 
 def _describe(shell: Shell, argument: str) -> None:
+    from millstream.language.names import kind_of
     from millstream.mill.answers import table_of
-    from millstream.mill.describe import headline, kind_of
+    from millstream.mill.reports.describe import headline
 
     if argument:
         shell.run_text(f"DESCRIBE {argument};")
@@ -69,10 +71,10 @@ def _describe(shell: Shell, argument: str) -> None:
     states = {q.name: q.state for q in shell.mill.queries}
     rows: list[tuple[object, ...]] = []
     for definition in shell.mill.catalog:
-        details = headline(definition.name, definition).partition(", ")[2]
+        details = headline(definition.name, definition, shell.mill.engine.readers.kept).partition(", ")[2]
         state = states.get(definition.name) if kind_of(definition) == "query" else None
         rows.append((definition.name, kind_of(definition), f"{state}, {details}" if state else details))
-    shell.show_table("", table_of(["name", "kind", "what it is"], rows))
+    shell.output.show_table("", table_of(["name", "kind", "what it is"], rows))
 
 
 def _include(shell: Shell, argument: str) -> None:
@@ -86,25 +88,25 @@ def _include(shell: Shell, argument: str) -> None:
 
 
 def _json(shell: Shell, argument: str) -> None:
-    shell.as_json = not shell.as_json
-    shell.say(f"rows are shown as {'JSON' if shell.as_json else 'tables'}")
+    shell.output.as_json = not shell.output.as_json
+    shell.output.say(f"rows are shown as {'JSON' if shell.output.as_json else 'tables'}")
 
 
 def _timing(shell: Shell, argument: str) -> None:
     shell.timing = not shell.timing
-    shell.say(f"timing is {'on' if shell.timing else 'off'}")
+    shell.output.say(f"timing is {'on' if shell.timing else 'off'}")
 
 
 def _stop(shell: Shell, argument: str) -> None:
     queries = [shell.mill.query(argument)] if argument else list(shell.mill.queries)
     running = [q for q in queries if q.is_active]
     if not running:
-        shell.say(f"query {argument} does not run" if argument else "no query runs")
+        shell.output.say(f"query {argument} does not run" if argument else "no query runs")
     problems = []
     for query in running:
         try:
-            query.stop()
-            shell.say(shell.closing_line(query))
+            shell.mill.stop(query)
+            shell.output.say(closing_line(query))
         except MillstreamError as problem:
             # One that does not stop must not keep the others going.
             problems.append(str(problem))

@@ -20,11 +20,12 @@ from millstream.connectors.bad_files import BAD
 from millstream.connectors.formats.rejection import explain_rejections
 from millstream.connectors.formats.text_files import HEADER
 from millstream.connectors.text import NESTED_TIME
+from millstream.expressions.compile.spark import spark_text
+from millstream.history.log import REASON
 from millstream.intervals import spoken
 from millstream.spark import mark_rows
-from millstream.spark.expressions import spark_text
 from millstream.spark.names import quoted
-from millstream.spark.stage.marks import HIDDEN
+from millstream.spark.stage.marks import HIDDEN, MARK
 
 AGAIN = "millstream.again."
 """The metrics of a stream that a query reads once more: Spark wants a name for them, and nobody asks for it."""
@@ -47,6 +48,7 @@ class Arrivals:
     `header` are the names that the first line of each file holds, where that line is among the rows.
     `filed`: the frame says of each row which file it is from, for the order of arrival.
     `judged`: bad files are rows of the frame, with the reason in BAD. `headed`: rows come with the HEADER above them.
+    `landed`: they come from a log, with the REASON of those that were rejected, and marks.
     `origin` names the file or producer of a row. It is not a column of the frame: once a plan asks for the name of
     a file, Spark carries it along with every row, also where nothing uses it, and scans of Parquet get slower.
     """
@@ -60,6 +62,7 @@ class Arrivals:
     filed: bool = False
     judged: bool = False
     headed: bool = False
+    landed: bool = False
 
 
 def ddl(schema: Schema) -> str:
@@ -102,8 +105,10 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
         ).filter(~either)
     for item in stream.computed:
         frame = frame.withColumn(item.name, F.expr(spark_text(item.expression)))
-    if stream.time_stamp is TimeStamp.INTERNAL:
+    if stream.time_stamp is TimeStamp.INTERNAL and not arrivals.landed:
         frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
+    if arrivals.landed and not marked:
+        frame = frame.filter(F.col(MARK).isNull()).drop(MARK)
     if marked:
         frame = mark_rows.marked(frame, stream)
     elif stream.punctuated_by is not None:
@@ -115,7 +120,22 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
 
 def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> DataFrame:
     """The rows that did not parse, or have time stamps that are out of bounds, each with its text and the reason."""
-    bad, out = _bad(arrivals, stream), _out_of_bounds(stream, bound)
+    if arrivals.landed:
+        told = zip((RAW, REASON, ORIGIN), REJECTED_SCHEMA, strict=True)
+        return arrivals.frame.filter(F.col(REASON).isNotNull()).select(*[F.col(n).alias(c.name) for n, c in told])
+    frame = judged(arrivals, stream, bound)
+    frame = frame.filter(F.col("wrong") | F.col("begins")).select(*JUDGED)
+    explain = explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
+    return frame.mapInArrow(explain, spark_schema(REJECTED_SCHEMA))
+
+
+JUDGED = ("raw", "length", "known", "origin", "header", "wrong", "begins")
+"""What is known of a row that may have to be rejected."""
+
+
+def judged(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None, *others: SparkColumn) -> DataFrame:
+    """All rows with what is known of them, and other columns."""
+    bad, out = _bad(arrivals, stream), out_of_bounds(stream, bound)
     wrong = [condition for condition in (bad, None if out is None else out.isNotNull()) if condition is not None]
     columns = [F.col(quoted(c.name)) for c in stream.arriving]
     lines = TEXT in arrivals.frame.columns
@@ -126,24 +146,24 @@ def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> 
     either = reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)
     # Which line comes first is known only where the lines are looked at one after the other.
     begins = F.col(START) == 0 if arrivals.header else F.lit(False)
-    frame = arrivals.frame.filter(either | begins).select(
-        F.when(file.isNull(), F.coalesce(F.col(RAW), text)).cast("binary").alias("raw"),
+    raw = F.when(file.isNull(), F.coalesce(F.col(RAW), text)).cast("binary")
+    return arrivals.frame.select(
+        F.when(either | begins, raw).alias("raw"),
         (F.col(LENGTH) if lines else F.lit(0)).alias("length"),
         F.coalesce(file, F.when(F.col(RAW).isNull(), known)).alias("known"),
         arrivals.origin.alias("origin"),
         (F.col(HEADER) if arrivals.headed else F.lit(None).cast("string")).alias("header"),
         either.alias("wrong"),
         begins.alias("begins"),
+        *others,
     )
-    explain = explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
-    return frame.mapInArrow(explain, spark_schema(REJECTED_SCHEMA))
 
 
 def _missing(name: str) -> SparkColumn:
     return F.when(F.col(quoted(name)).isNull(), f"{name}: NULL, but the column is NOT NULL")
 
 
-def _time(stream: Stream) -> SparkColumn:
+def time_of(stream: Stream) -> SparkColumn:
     """The time stamp of a row as it arrives, in microseconds."""
     made = {item.name: item.expression for item in stream.computed}
     text = spark_text(made[stream.time]) if stream.time in made else quoted(stream.time or "")
@@ -156,16 +176,16 @@ def _ahead(stream: Stream, bound: Ahead) -> SparkColumn:
     What is not ahead of now is not ahead of any batch. The clock of the batch stands in a lambda, which Spark does not
     compile: the code of a plain comparison would have it in its text, and be compiled anew for each batch.
     """
-    micros, time_ = (bound.bound or timedelta(0)) // timedelta(microseconds=1), _time(stream)
+    micros, time_ = (bound.bound or timedelta(0)) // timedelta(microseconds=1), time_of(stream)
     far = F.exists(F.array(time_), lambda moment: moment > F.unix_micros(F.current_timestamp()) + F.lit(micros))
     return F.coalesce((time_ > F.lit(time.time_ns() // 1000 + micros)) & far, F.lit(False))
 
 
-def _out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
+def out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
     """Why the time stamp of a row is out of bounds, NULL if it is not; None if we stamp the rows."""
     if stream.time_stamp is not TimeStamp.EXTERNAL:
         return None
-    moment = _time(stream)
+    moment = time_of(stream)
     written = F.concat(
         F.lit(f"{stream.time}: "), F.replace(F.timestamp_micros(moment).cast("string"), F.lit(" "), F.lit("T"))
     )
@@ -180,6 +200,8 @@ def _out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
 
 
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
+    if arrivals.landed:
+        return F.col(REASON).isNotNull()
     conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving if not c.nullable]
     if arrivals.judged:
         conditions.append(F.col(BAD).isNotNull())

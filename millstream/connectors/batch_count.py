@@ -16,9 +16,9 @@ def batches_of(host: Host, streams: Iterable[Stream]) -> int | None:
     """How many micro-batches it takes to read the files that are there now, at the most; None if that is not known."""
     found = 1
     for stream in streams:
-        if stream.source is None or not connector(stream.source).files:
+        if stream.keep is not None or stream.source is None or not connector(stream.source).files:
             return None
-        path = host.path(stream.source.rest)
+        path = host.path(stream.source)
         if not is_local(path):
             return None
         options = options_of(stream)

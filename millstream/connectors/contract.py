@@ -43,7 +43,8 @@ class Connector:
     the script. `files`: Spark reads files there, and each row is known by its file. `only_spark` says why no stage
     reads them with Arrow, and is empty if one can. A sink whose path ends in one of `file_endings` is a single file.
     `clocked`: time stamps come from the clock, so that none runs ahead of it. `kept`: rows stay in this process, for
-    the program to read.
+    the program to read. An `internal` address is none that a user writes: we make it. `versions`: the place is a folder
+    of the home with versions that never change.
 
     The functions say what is wrong with a place; with a column, given the options; and with a column where bad files
     are to be rejected.
@@ -61,6 +62,8 @@ class Connector:
     only_spark: str = "only Spark reads such sources"
     pushed: bool = False
     kept: bool = False
+    internal: bool = False
+    versions: bool = False
     place_problem: Callable[[str], Problem | None] = _nothing
     column_problem: Callable[[Column, Options], Problem | None] = _nothing
     reject_problem: Callable[[Column], Problem | None] = _nothing

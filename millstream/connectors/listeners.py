@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,19 @@ class Listener(Protocol):
     def stop(self) -> None:
         """Stop; what was acknowledged is in the log."""
         ...
+
+
+def trim_pushed(stream: Stream, log: Path, checkpoint: Path) -> None:
+    """Let go of rows that were pushed to a stream and that its reader has landed; nobody else reads them."""
+    if stream.source is None or not connector(stream.source).pushed or not log.exists():
+        return
+    done = max((int(file.name) for file in (checkpoint / "commits").glob("[0-9]*")), default=-1)
+    try:
+        lines = (checkpoint / "offsets" / str(done)).read_text().split("\n")
+    except FileNotFoundError:  # nothing is landed yet, or a later batch has ended meanwhile
+        return
+    module = import_module(f"millstream.connectors.{stream.source.kind}.listener")
+    module.trim(log, min((json.loads(line)["position"] for line in lines if '"position"' in line), default=0))
 
 
 def listener_of(stream: Stream, log: Path, on_failure: Callable[[RunError], None]) -> Listener | None:

@@ -16,18 +16,20 @@ from millstream.errors import RunError
 class QueryPlace:
     """A folder of the query's own. `id` never changes, and marks what this query has written.
 
-    `fresh`: no batch has begun yet. `new`: the folder was made for this start.
+    `fresh`: no batch has begun yet. `new`: the folder was made for this start. `host` is the folder of the host that
+    the query is a member of, if it is one: its progress is there.
     """
 
     folder: Path
     id: str
     fresh: bool
     new: bool = False
+    host: Path | None = None
 
     @property
     def checkpoint(self) -> str:
         """Where Spark keeps its own progress."""
-        return str(self.folder / "checkpoint")
+        return str((self.host or self.folder) / "checkpoint")
 
     @property
     def control(self) -> Path:
@@ -37,7 +39,7 @@ class QueryPlace:
     @property
     def has_batches(self) -> bool:
         """Whether any batch was complete."""
-        return any((self.folder / "checkpoint" / "commits").glob("[0-9]*"))
+        return any((Path(self.checkpoint) / "commits").glob("[0-9]*"))
 
     @property
     def has_done_nothing(self) -> bool:

@@ -10,12 +10,14 @@ from millstream.catalog.options import read_options
 from millstream.connectors.console import spec as console
 from millstream.connectors.contract import Connector, Role
 from millstream.connectors.csv import spec as csv
+from millstream.connectors.fed import spec as fed
 from millstream.connectors.json import spec as json
 from millstream.connectors.memory import spec as memory
 from millstream.connectors.noop import spec as noop
 from millstream.connectors.parquet import spec as parquet
 from millstream.connectors.postgres import spec as postgres
 from millstream.connectors.rate import spec as rate
+from millstream.connectors.stored import spec as stored
 from millstream.connectors.tcp import spec as tcp
 from millstream.errors import SettingError, suggest
 
@@ -31,6 +33,8 @@ CONNECTORS: Mapping[str, Connector] = {
         console.SPEC,
         memory.SPEC,
         noop.SPEC,
+        stored.SPEC,
+        fed.SPEC,
     )
 }
 
@@ -40,7 +44,7 @@ LATER = ("kafka",)
 
 def kinds(role: Role) -> tuple[str, ...]:
     """The kinds that can serve in a role."""
-    return tuple(spec.kind for spec in CONNECTORS.values() if role in spec.roles)
+    return tuple(spec.kind for spec in CONNECTORS.values() if role in spec.roles and not spec.internal)
 
 
 def connector(address: Address) -> Connector:
@@ -55,7 +59,7 @@ def connector_for(address: Address, role: Role) -> Connector:
     problem = spec.place_problem(address.rest) if spec is not None and address.rest else None
     if address.kind in LATER:
         raise SettingError(f"'{address.kind}:' is not available yet: a {role.value} can be {_list(known)}")
-    if spec is None or role not in spec.roles:
+    if spec is None or role not in spec.roles or spec.internal:
         raise SettingError(f"'{address.kind}:' is not a kind of {role.value}: {suggest(address.kind, known)}")
     if not address.rest and spec.example:
         raise SettingError(f"'{address}' names no place: write '{address.kind}:{spec.example}'")
@@ -66,10 +70,13 @@ def connector_for(address: Address, role: Role) -> Connector:
 
 def options_of(definition: Stream | Table | Sink) -> dict[str, object]:
     """The options of what was declared, with the defaults of those that were not given."""
-    role = {Stream: Role.STREAM, Table: Role.TABLE, Sink: Role.SINK}[type(definition)]
+    role = next(role for kind, role in _ROLES.items() if isinstance(definition, kind))
     address = definition.address if isinstance(definition, Sink) else definition.source
     assert address is not None  # noqa: S101  (a stream without source takes no options)
     return read_options(definition.options, connector(address).options(role), address.kind)
+
+
+_ROLES = {Stream: Role.STREAM, Table: Role.TABLE, Sink: Role.SINK}
 
 
 def _list(known: tuple[str, ...]) -> str:

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 
 from millstream.connectors.text import readable
 
-Deliver = Callable[[pa.Table], None]
+Deliver = Callable[[pa.Table, int], None]
+"""Takes the rows of a micro-batch, and its number."""
 
 
 class RowsSink:
@@ -24,9 +25,12 @@ class RowsSink:
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Hand a batch over."""
-        table: pa.Table = frame.toArrow()
+        return self.write_table(frame.toArrow(), batch)
+
+    def write_table(self, table: pa.Table, batch: int) -> int:
+        """Hand over a batch that is a table."""
         if table.num_rows:
-            self._deliver(table)
+            self._deliver(table, batch)
         return int(table.num_rows)
 
     def close(self) -> None:

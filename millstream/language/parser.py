@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.ahead import Ahead
 from millstream.catalog.definitions import OnBadFile
-from millstream.errors import EslSyntaxError, NotYet, suggest
+from millstream.errors import EslSyntaxError, suggest
 from millstream.language.parse import dialect
+from millstream.language.parse.changes import alter, show_versions, start_query, stop_query
 from millstream.language.parse.cursor import Cursor, tokens_span
-from millstream.language.parse.parts import read_columns, read_names, read_options, read_place, read_query, read_schema
+from millstream.language.parse.history import read_keep, take_start
+from millstream.language.parse.parts import (
+    read_columns,
+    read_create,
+    read_names,
+    read_options,
+    read_place,
+    read_query,
+    read_schema,
+)
 from millstream.language.parse.split import split_into
+from millstream.language.parse.standing.registrations import (
+    REGISTRATIONS,
+    invoke,
+    read_parameters,
+    register,
+    show_registrations,
+    unregister,
+)
 from millstream.language.parse.statements import (
     Analyze,
     AnalyzeQuery,
@@ -26,18 +45,20 @@ from millstream.language.parse.statements import (
     Describe,
     Drop,
     Explain,
-    InsertInto,
     SelectRows,
     SetValue,
     Show,
+    Span,
     Statement,
     WhyNot,
 )
+from millstream.language.parse.stored.read_stored import create_view, delete, insert_into, subscribe, update
+from millstream.language.parse.stored.stored_statements import CreateStoredTable
 from millstream.udas.parse import create_aggregate, explain_aggregate
 
-SHOWN = ("STREAMS", "TABLES", "SINKS", "QUERIES", "BUCKETS", "AGGREGATES", "SETTINGS", "FUNCTIONS")
-DROPPED = ("STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE")
-CREATED = ("STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE")
+SHOWN = ("STREAMS", "TABLES", "VIEWS", "SINKS", "QUERIES", "BUCKETS", "SHARING", "AGGREGATES", "SETTINGS", "FUNCTIONS")
+DROPPED = ("STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE")
+CREATED = ("STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE")
 
 
 def parse(text: str) -> list[Statement]:
@@ -98,8 +119,9 @@ def _split_script(text: str) -> Iterator[list[Token]]:
 
 def _statement(cursor: Cursor) -> Statement:
     first = cursor.tokens[0]
+    head = Cursor(_without_or_replace(cursor.tokens), cursor.text)
     for words, parse_one in _STATEMENTS:
-        if cursor.peek(*words):
+        if head.peek(*words):
             cursor.clause = " ".join(words)
             statement = parse_one(cursor)
             if not cursor.at_end:
@@ -119,15 +141,25 @@ def _statement(cursor: Cursor) -> Statement:
     )
 
 
+def _without_or_replace(tokens: list[Token]) -> list[Token]:
+    """The tokens by which a statement is told: CREATE OR REPLACE STREAM is a CREATE STREAM."""
+    words = [token.text.upper() for token in tokens[:3]]
+    return [tokens[0], *tokens[3:]] if words == ["CREATE", "OR", "REPLACE"] else tokens
+
+
 # -- CREATE ------------------------------------------------------------------------------------------------
 
 
 def _create_stream(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
-    cursor.expect("CREATE", "STREAM")
-    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    or_replace, if_not_exists = read_create(cursor, "STREAM")
     name = cursor.name("the stream")
     columns = cursor.bracketed("the columns") if cursor.peek("(") else []
+    keep, begun = None, cursor.index
+    if cursor.take("KEEP"):
+        keep = read_keep(cursor)
+    if keep is not None and not cursor.peek("AS"):
+        keep, cursor.index = None, begun
     if cursor.take("AS"):
         return CreateStreamAs(
             text=cursor.text,
@@ -135,18 +167,23 @@ def _create_stream(cursor: Cursor) -> Statement:
             name=name,
             renamed=read_names(cursor, columns),
             select=read_query(cursor),
+            keep=keep,
             if_not_exists=if_not_exists,
+            or_replace=or_replace,
         )
     if not columns:
         cursor.fail("expected the columns of the stream, or AS SELECT", hint="CREATE STREAM s (a INT, b STRING) ...")
     schema, computed = read_columns(cursor, columns)
     clauses: dict[str, object] = {}
+    spans: dict[str, Span] = {}
     while not cursor.at_end:
+        begin = cursor.index
         clause, value = _stream_clause(cursor)
         if clause in clauses:
             word = clause.upper().replace("_", " ")
             cursor.fail(f"{word} is given twice", hint="keep one of them", span=span)
         clauses[clause] = value
+        spans[clause] = tokens_span(cursor.tokens[begin : cursor.index])
     return CreateStream(
         text=cursor.text,
         span=span,
@@ -154,6 +191,8 @@ def _create_stream(cursor: Cursor) -> Statement:
         schema=schema,
         computed=computed,
         if_not_exists=if_not_exists,
+        or_replace=or_replace,
+        clause_spans=spans,
         **clauses,  # type: ignore[arg-type]
     )
 
@@ -167,14 +206,8 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "ahead", _ahead(cursor)
     if cursor.take("IDLE", "AFTER"):
         return "idle_after", cursor.interval()
-    if cursor.peek("KEEP"):
-        raise NotYet(
-            "KEEP is part of the language, but this version retains no history yet",
-            cursor.text,
-            tokens_span(cursor.tokens[cursor.index : cursor.index + 1]),
-            clause="KEEP",
-            hint="leave it out: a query reads all that its source holds",
-        )
+    if cursor.take("KEEP"):
+        return "keep", read_keep(cursor)
     if cursor.take("PUNCTUATED", "BY"):
         tokens = cursor.bracketed("a predicate")
         return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
@@ -184,7 +217,7 @@ def _stream_clause(cursor: Cursor) -> tuple[str, object]:
         return "source", read_place(cursor, "SOURCE 'csv:data/*.csv'")
     if cursor.take("OPTIONS"):
         return "options", read_options(cursor)
-    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
+    known = ("ORDER BY", "SLACK", "AHEAD", "IDLE AFTER", "KEEP", "PUNCTUATED BY", "SOURCE", "ON BAD FILE", "OPTIONS")
     token = cursor.current
     cursor.fail("unknown clause", hint=suggest(token.text if token else "", known))
 
@@ -208,15 +241,32 @@ def _on_bad_file(cursor: Cursor) -> OnBadFile:
 
 def _create_table(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
-    cursor.expect("CREATE", "TABLE")
-    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    or_replace, if_not_exists = read_create(cursor, "TABLE")
     name = cursor.name("the table")
+    columns = cursor.bracketed("the columns") if cursor.peek("(") else []
     if cursor.take("AS"):
         return CreateTableAs(
-            text=cursor.text, span=span, name=name, select=read_query(cursor), if_not_exists=if_not_exists
+            text=cursor.text,
+            span=span,
+            name=name,
+            renamed=read_names(cursor, columns),
+            select=read_query(cursor),
+            if_not_exists=if_not_exists,
+            or_replace=or_replace,
         )
-    schema = read_schema(cursor, cursor.bracketed("the columns"))
-    cursor.expect("SOURCE", hint="a table is read from files: SOURCE 'parquet:data/items'")
+    if not columns:
+        cursor.fail("expected the columns of the table, or AS SELECT", hint="CREATE TABLE t (a INT, b STRING) ...")
+    schema = read_schema(cursor, columns)
+    if cursor.at_end:
+        return CreateStoredTable(
+            text=cursor.text,
+            span=span,
+            name=name,
+            schema=schema,
+            if_not_exists=if_not_exists,
+            or_replace=or_replace,
+        )
+    cursor.expect("SOURCE", hint="SOURCE 'parquet:data/items' reads files; a table without SOURCE is filled by INSERT")
     source = read_place(cursor, "SOURCE 'parquet:data/items'")
     options = read_options(cursor) if cursor.take("OPTIONS") else {}
     return CreateTable(
@@ -227,48 +277,55 @@ def _create_table(cursor: Cursor) -> Statement:
         source=source,
         options=options,
         if_not_exists=if_not_exists,
+        or_replace=or_replace,
     )
 
 
 def _create_sink(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
-    cursor.expect("CREATE", "SINK")
-    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    or_replace, if_not_exists = read_create(cursor, "SINK")
     name = cursor.name("the sink")
     cursor.expect("TO", hint="CREATE SINK alerts TO 'json:out/alerts'")
     place = read_place(cursor, "TO 'json:out/alerts'")
     options = read_options(cursor) if cursor.take("OPTIONS") else {}
-    return CreateSink(text=cursor.text, span=span, name=name, to=place, options=options, if_not_exists=if_not_exists)
+    return CreateSink(
+        text=cursor.text,
+        span=span,
+        name=name,
+        to=place,
+        options=options,
+        if_not_exists=if_not_exists,
+        or_replace=or_replace,
+    )
 
 
 def _create_query(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
-    cursor.expect("CREATE", "QUERY")
+    cursor.expect("CREATE")
+    or_replace = cursor.take("OR", "REPLACE")
+    cursor.expect("QUERY")
     name = cursor.name("the query")
+    parameters, places = read_parameters(cursor) if cursor.peek("(") else (None, {})
     cursor.expect("AS", hint="CREATE QUERY hot AS SELECT ...")
-    return CreateQuery(text=cursor.text, span=span, name=name, select=read_query(cursor))
+    start, select = take_start(cursor), read_query(cursor)
+    return CreateQuery(
+        text=cursor.text,
+        span=span,
+        name=name,
+        start=start,
+        select=select,
+        or_replace=or_replace,
+        parameters=parameters,
+        places=places,
+    )
 
 
 # -- the other statements ----------------------------------------------------------------------------------
 
 
-def _insert_into(cursor: Cursor) -> Statement:
-    span = tokens_span(cursor.tokens)
-    cursor.expect("INSERT", "INTO")
-    sink = cursor.name("the sink")
-    if cursor.peek("VALUES"):
-        raise NotYet(
-            "INSERT INTO ... VALUES is part of the language only inside aggregates",
-            cursor.text,
-            tokens_span(cursor.tokens[cursor.index :]),
-            clause="INSERT INTO",
-            hint="feed a sink with INSERT INTO sink SELECT ... FROM stream",
-        )
-    return InsertInto(text=cursor.text, span=span, sink=sink, select=read_query(cursor))
-
-
 def _select(cursor: Cursor) -> Statement:
-    return SelectRows(text=cursor.text, span=tokens_span(cursor.tokens), select=read_query(cursor))
+    span, start = tokens_span(cursor.tokens), take_start(cursor)
+    return SelectRows(text=cursor.text, span=span, start=start, select=read_query(cursor))
 
 
 def _explain(cursor: Cursor) -> Statement:
@@ -307,11 +364,14 @@ def _analyze(cursor: Cursor) -> Statement:
 def _show(cursor: Cursor) -> Statement:
     span = tokens_span(cursor.tokens)
     cursor.expect("SHOW")
+    if cursor.peek(REGISTRATIONS):
+        return show_registrations(cursor, span)
     for what in SHOWN:
         if cursor.take(what):
             return Show(text=cursor.text, span=span, what=what)
     token = cursor.current
-    cursor.fail("expected what to show", hint=suggest(token.text if token else "", SHOWN))
+    shown = (*SHOWN, REGISTRATIONS, "VERSIONS OF")
+    cursor.fail("expected what to show", hint=suggest(token.text if token else "", shown))
 
 
 def _describe(cursor: Cursor) -> Statement:
@@ -350,7 +410,7 @@ _ANALYZED: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
     (("SELECT",), _select),
     (("WITH",), _select),
     (("(",), _select),
-    (("INSERT", "INTO"), _insert_into),
+    (("INSERT", "INTO"), insert_into),
     (("FROM",), split_into),
 )
 """What EXPLAIN ANALYZE carries out."""
@@ -358,12 +418,13 @@ _ANALYZED: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
 _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] = (
     (("CREATE", "STREAM"), _create_stream),
     (("CREATE", "TABLE"), _create_table),
+    (("CREATE", "VIEW"), create_view),
     (("CREATE", "SINK"), _create_sink),
     (("CREATE", "QUERY"), _create_query),
     (("CREATE", "AGGREGATE"), create_aggregate),
     (("CREATE", "WINDOW"), create_aggregate),
     (("CREATE", "ALGEBRAIC"), create_aggregate),
-    (("INSERT", "INTO"), _insert_into),
+    (("INSERT", "INTO"), insert_into),
     (("FROM",), split_into),
     (("SELECT",), _select),
     (("WITH",), _select),
@@ -372,9 +433,19 @@ _STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement]], ...] =
     (("EXPLAIN", "WHY", "NOT"), _why_not),
     (("EXPLAIN", "ANALYZE"), _analyze),
     (("EXPLAIN",), _explain),
+    (("SHOW", "VERSIONS"), show_versions),
     (("SHOW",), _show),
+    (("STOP",), stop_query),
+    (("START",), start_query),
+    (("ALTER",), partial(alter, read_clause=_stream_clause)),
     (("DESCRIBE",), _describe),
     (("DESC",), _describe),
     (("DROP",), _drop),
     (("SET",), _set),
+    (("UPDATE",), update),
+    (("DELETE",), delete),
+    (("SUBSCRIBE",), subscribe),
+    (("REGISTER",), register),
+    (("UNREGISTER",), unregister),
+    (("INVOKE",), invoke),
 )

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from millstream.store.batch_log import Subscription
+from millstream.store.view_store import ViewSubscription
+
 if TYPE_CHECKING:
-    from millstream.mill.analysis import Analysis
+    from millstream.mill.reports.analysis import Analysis
     from millstream.mill.running import RunningQuery
 
 
@@ -22,6 +25,7 @@ class Answer:
     query: RunningQuery | None = None
     text: str | None = None
     analysis: Analysis | None = None
+    subscription: Subscription | ViewSubscription | None = None
 
 
 def table_of(columns: list[str], rows: Sequence[tuple[object, ...]]) -> pa.Table:

@@ -30,6 +30,15 @@ def file_name(name: str) -> str:
     return encoded[: LONGEST - len(digest)].rstrip("%") + digest
 
 
+def beside(file: str, number: int) -> str:
+    """The file name of a further folder for a name that has one: no name gives a % that no two digits follow.
+
+    >>> beside("alerts", 2)
+    'alerts%~2'
+    """
+    return f"{file[: LONGEST - 12].rstrip('%')}%~{number}"
+
+
 def as_it_is(name: str) -> str | None:
     """The file name that earlier versions gave to a name, if it can be one and is none that another name has now."""
     plain = name.lower()

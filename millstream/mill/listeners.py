@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from millstream.catalog.definitions import Stream
 from millstream.connectors.listeners import Listener, listener_of
@@ -19,17 +18,20 @@ class Listeners:
 
     def __init__(self, home: Home, listens: bool) -> None:
         self.by_stream: dict[str, Listener] = {}
+        self._names: dict[str, list[str]] = {}
         self._home = home
         self._listens = listens
 
     def open(self, stream: Stream, lost: Lost) -> str:
         """Open the port of a stream if it has one, and say so."""
         log = self._home.log_of(stream.name)
-        listener = listener_of(stream, log, partial(lost, stream.name)) if self._listens else None
+        name = [stream.name]
+        listener = listener_of(stream, log, lambda problem: lost(name[0], problem)) if self._listens else None
         if listener is None:
             return ""
         listener.start()
         self.by_stream[stream.name.lower()] = listener
+        self._names[stream.name.lower()] = name
         kept = "; its rows are kept only while this runs, unless a checkpoint folder is given"
         return f", listening on {listener.host}:{listener.port}{kept if self._home.temporary else ''}"
 
@@ -39,6 +41,13 @@ class Listeners:
             listener = self.by_stream.get(stream.name.lower())
             if listener is not None and listener.failure is not None:
                 raise listener.failure
+
+    def rename(self, old: str, new: str) -> None:
+        """Say that a stream has another name; its port stays open."""
+        if old.lower() in self.by_stream:
+            self.by_stream[new.lower()] = self.by_stream.pop(old.lower())
+            self._names[new.lower()] = self._names.pop(old.lower())
+            self._names[new.lower()][0] = new
 
     def close(self, stream: Stream) -> None:
         """Close the port of a stream, if it has one."""

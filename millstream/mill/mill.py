@@ -1,11 +1,8 @@
-"""The mill: one catalog, one engine, and statements that are carried out against them."""
+"""The mill: one catalog, one engine, and the sessions whose statements are carried out against them."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,37 +10,28 @@ from typing import Self
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Definition, Query, Select, Sink, Stream, Table
+from millstream.catalog.definitions import Query, Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.listeners import Listener
-from millstream.connectors.paths import absolute
-from millstream.connectors.registry import connector
-from millstream.errors import MillstreamError
-from millstream.language.binder import bind
-from millstream.language.bound import Bound, Define, Measure, Plan, Rows, Start, Store
-from millstream.language.parser import statements
-from millstream.language.trial.calls import below
-from millstream.language.trial.dry_run import dry_run
-from millstream.mill.analysis import Analysis
+from millstream.language.bound import Bound
 from millstream.mill.answers import Answer
-from millstream.mill.carry_out import carry_out
-from millstream.mill.engine import Display, Engine, Place
+from millstream.mill.engine import Engine, Place
 from millstream.mill.home import Home
+from millstream.mill.manage.queries import stop_query
+from millstream.mill.manage.resume import Resumed, recover, resume, stop_unnamed
+from millstream.mill.manner import Display, print_rows
+from millstream.mill.reports.analysis import Analysis
 from millstream.mill.running import RunningQuery
-from millstream.mill.text import csv_text
-from millstream.plan.explain import explain
-from millstream.spark.lower.try_calls import try_all
+from millstream.mill.session import Session
+from millstream.mill.standing import carry_out as standing
+from millstream.mill.standing.register_rows import register_rows
+from millstream.mill.standing.registration import Registration
+from millstream.mill.stored.definitions import Definitions, wants_to_run
 from millstream.spark.process.failures import told_in_a_sentence
-from millstream.udas.bind.declare import adopt
 from millstream.udas.python.declaration import add_folder
 
-
-def print_rows(name: str, table: pa.Table) -> None:
-    """Show rows as lines of CSV."""
-    sys.stdout.write(csv_text(table))
-    sys.stdout.flush()
+__all__ = ["Mill", "connect", "print_rows", "standing"]
 
 
 class Mill:
@@ -52,7 +40,10 @@ class Mill:
     `checkpoint` is the folder that carries queries across restarts (None: a temporary one), `base` the folder
     that relative addresses start from. With `once`, queries end when they have read what is there. `master` and `conf`
     are for Spark; one that runs in this process already must have them. `display` shows the rows that queries send to
-    the terminal.
+    the terminal. With `resumes`, the definitions that were stored there are there again, and the queries that ran go
+    on. `shares`: whether queries may have the reading of a stream together.
+
+    The methods that take statements are those of a session of its own; `session` gives further ones.
     """
 
     def __init__(
@@ -64,72 +55,90 @@ class Mill:
         once: bool = False,
         conf: Mapping[str, str] | None = None,
         display: Display = print_rows,
+        resumes: bool = False,
+        shares: bool = True,
     ) -> None:
-        self.catalog = Catalog()
-        self.settings = Settings()
         self.home = Home(checkpoint)
-        place = Place(Path(base).absolute(), master, conf, once, display=display)
-        self.engine = Engine(place, self.home, self.catalog, self.settings)
+        place = Place(Path(base).absolute(), master, conf, once, shares)
+        try:
+            self._definitions = Definitions(self.home, place.base)
+        except BaseException:
+            self.home.close()
+            raise
+        self.engine = Engine(place, self._definitions)
         self.once = once
+        self._display = display
         self._closed = False
-        self._adopted = adopt(self.catalog, 0)
+        self._session = Session(self.engine, place.base, display)
+        self._sessions: list[Session] = [self._session]
+        self.resumed = Resumed((), ())
         add_folder(str(place.base))
+        recover(self._definitions)
+        self._definitions.adopt_declared()
+        if resumes:
+            self.resume()
 
     # -- for users -----------------------------------------------------------------------------------------
 
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog in force: it is replaced when something is defined, and never changed."""
+        return self._definitions.catalog
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of this mill's own session."""
+        return self._session.settings
+
+    def session(
+        self, *, base: Path | str | None = None, display: Display | None = None, settings: Settings | None = None
+    ) -> Session:
+        """A further session, with a folder, a display and settings of its own."""
+        folder = self.engine.base if base is None else Path(base).absolute()
+        made = Session(self.engine, folder, display or self._display, settings)
+        self._sessions.append(made)
+        return made
+
+    def resume(self) -> Resumed:
+        """Take up the definitions that are stored in the checkpoint folder, and let the queries go on that ran."""
+        self.resumed = resume(self.engine, self._display)
+        return self.resumed
+
+    @property
+    def will_start_queries(self) -> bool:
+        """Whether to resume means to start queries, which takes Spark."""
+        return any(wants_to_run(entry) for entry in self._definitions.store.entries())
+
+    def stop_unnamed(self) -> list[str]:
+        """Store that queries which are only stored are stopped, as no statement has named them; tell their names."""
+        return stop_unnamed(self._definitions)
+
     def execute(self, text: str) -> list[Answer]:
         """Carry out every statement of a text, in order. Nothing is done if one of them is wrong."""
-        self.try_out(self.ready(text), text)
-        return list(self.answers(text))
+        return self._session.execute(text)
 
     def answers(self, text: str, base: Path | str | None = None) -> Iterator[Answer]:
         """Carry out the statements of a text one by one, giving each answer when it is there.
 
         Relative addresses in it start from `base`, or from the connection's own folder.
         """
-        if self._closed:
-            raise MillstreamError("this connection is closed")
-        self._adopted = adopt(self.catalog, self._adopted)
-        for statement in statements(text):
-            self.engine.look_at_failures()
-            bound = bind(statement, self.catalog)
-            if base is not None and isinstance(bound, Define):
-                bound = replace(bound, definition=_anchored(bound.definition, Path(base).absolute()))
-            with told_in_a_sentence():
-                answer = carry_out(bound, self.engine)
-            yield answer
+        return self._session.answers(text, base)
 
     def check(self, text: str) -> list[Bound]:
         """Parse and bind a text without doing anything; a mistake is raised as it would be on `execute`."""
-        self._adopted = adopt(self.catalog, self._adopted)
-        self.engine.look_at_failures()
-        trial = deepcopy(self.catalog)
-        checked = []
-        for statement in statements(text):
-            bound = bind(statement, trial)
-            dry_run(bound, trial)
-            checked.append(bound)
-        return checked
+        return self._session.check(text)
 
     def ready(self, text: str) -> list[Bound]:
         """The same for a text that is to be carried out next: classes of aggregates are imported, and must fit."""
-        checked = self.check(text)
-        for bound in checked:
-            if isinstance(bound, Define) and bound.load is not None and not bound.known:
-                bound.load()
-        return checked
+        return self._session.ready(text)
 
     def try_out(self, checked: Sequence[Bound], text: str) -> None:
-        """Let Spark judge what only it can in statements that are to be carried out next, as regular expressions.
+        """Let Spark judge what only it can in statements that are to be carried out next, as regular expressions."""
+        self._session.try_out(checked, text)
 
-        A stream that is defined before there is a Spark is judged with the first query over it.
-        """
-        selects = [select for bound in checked if (select := _carried_out(bound)) is not None]
-        if not self.engine.has_spark and not selects:
-            return
-        judged = [(bound, text) for bound in checked if not isinstance(bound, Plan)]
-        with told_in_a_sentence():
-            try_all(self.spark, [*((stream, "") for stream in below(selects, self.catalog)), *judged])
+    def forget(self, query: RunningQuery) -> None:
+        """Stop a SELECT without a name, and leave nothing of it."""
+        self._session.forget(query)
 
     def query(self, name: str) -> RunningQuery:
         """The running query of that name."""
@@ -138,7 +147,7 @@ class Mill:
     @property
     def queries(self) -> tuple[RunningQuery, ...]:
         """All queries of this connection, also those that have ended."""
-        return tuple(self.engine.queries.values())
+        return self.engine.all_queries
 
     @property
     def listeners(self) -> Mapping[str, Listener]:
@@ -152,27 +161,55 @@ class Mill:
 
     def explain(self, asked: Select | Query) -> str:
         """How a SELECT or a query would run."""
-        return explain(self.engine.physical(asked))
+        return self._session.explain(asked)
 
     def analyze(self, asked: Select | Query) -> Analysis:
         """Run a SELECT or a query over what is there, and tell what its steps did; its rows go nowhere."""
-        return self.engine.analyze(asked)
+        return self._session.analyze(asked)
+
+    def halt(self) -> None:
+        """Stop all queries; those that share a reading stop at one point of it, and all go on when the mill resumes."""
+        self.engine.stop()
+
+    def register(
+        self, template: str, rows: pa.Table | Iterable[Sequence[object]], handles: Sequence[str | None] = ()
+    ) -> list[Registration]:
+        """Register rows of arguments with a template, under handles where some are given."""
+        with told_in_a_sentence():
+            return register_rows(self.engine.templates, template, rows, handles)
+
+    def registration(self, handle: str) -> Registration:
+        """The registration of that handle."""
+        return Registration(self.engine.templates, handle)
+
+    def begin_templates(self) -> None:
+        """In a bounded run: all is registered that is to see what there is. To wait for queries says so, too."""
+        self.engine.templates.let_go()
 
     def wait(self) -> None:
         """Wait for all queries to end; the failures of all of them are raised together."""
         self.engine.wait()
 
+    def stop(self, query: RunningQuery) -> None:
+        """Stop a query as STOP QUERY does: it does not go on when the mill resumes."""
+        with self._definitions.lock:
+            stop_query(query.definition, self._session.context(self.engine.base))
+
     def restart(self, name: str) -> RunningQuery:
         """Start a query again that has ended, from its checkpoint; its counts go on."""
-        return self.engine.restart(name)
+        with self._definitions.lock:
+            return self.engine.restart(name)
 
     def close(self) -> None:
-        """Stop all queries and listeners. The Spark session stays for others in this process."""
+        """Stop all queries and listeners: they go on when the mill resumes. Spark stays for others in this process."""
         if self._closed:
             return
         self._closed = True
         failed = any(q.failure for q in self.queries)
+        for session in self._sessions:
+            session.close()
         self.engine.close()
+        self._definitions.close()
         self.home.close(keep_log=failed)
 
     def __enter__(self) -> Self:
@@ -186,25 +223,3 @@ class Mill:
 
 connect = Mill
 """Open a mill: `with millstream.connect(...) as mill`."""
-
-
-def _carried_out(bound: Bound) -> Select | None:
-    """The SELECT that a statement runs, if it does."""
-    match bound:
-        case Rows(select=select) | Store(select=select) | Start(query=Query(select=select)):
-            return select
-        case Measure(asked=asked):
-            return asked if isinstance(asked, Select) else asked.select
-    return None
-
-
-def _anchored(definition: Definition, base: Path) -> Definition:
-    """The definition with a relative address made absolute."""
-    match definition:
-        case Stream(source=Address() as source) if connector(source).path:
-            return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Table(source=source) if connector(source).path:
-            return replace(definition, source=Address(source.kind, absolute(base, source.rest)))
-        case Sink(address=address) if connector(address).path:
-            return replace(definition, address=Address(address.kind, absolute(base, address.rest)))
-    return definition

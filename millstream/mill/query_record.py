@@ -14,6 +14,9 @@ from millstream.errors import RunError
 from millstream.plan.fingerprint.differences import differences
 from millstream.plan.fingerprint.fingerprint import Fingerprint
 
+VERSION = 2
+"""Of the words in which fingerprints tell what computes: those of another version cannot be compared with them."""
+
 
 @dataclass(frozen=True)
 class QueryRecord:
@@ -48,9 +51,17 @@ class QueryRecord:
         """Write it down: the old one or the new one is there at any moment, never half of one."""
         new = file.with_suffix(".new")
         steps = [step.to_json() for step in self.steps or ()]
-        record = {"sources": list(self.sources), "steps": steps, "text": self.text, "id": self.id}
+        record = {"version": VERSION, "sources": list(self.sources), "steps": steps, "text": self.text, "id": self.id}
         new.write_text(json.dumps(record, indent=1))
         new.replace(file)
+
+    def changes(self, now: QueryRecord) -> str | None:
+        """What stands in the way of going on as another query, in words; None if nothing does."""
+        if list(self.sources) != list(now.sources):
+            return f"it has read {', '.join(self.sources)}, and would read {', '.join(now.sources)}"
+        if self.steps is None:
+            return "it was written by an earlier version, which did not say what its state is good for"
+        return "; ".join(differences(self.steps, now.steps or ())) or None
 
     def check(self, name: str, now: QueryRecord, folder: Path) -> None:
         """Refuse a query for which the checkpoint is no good, and say what has changed."""
@@ -63,7 +74,7 @@ class QueryRecord:
         if self.steps is None:
             raise RunError(
                 f"the checkpoint of query {name} was written by an earlier version, which did not say what its state "
-                f"is good for\nhelp: {anew}"
+                f"is good for as this one does\nhelp: {anew}"
             )
         if changed := differences(self.steps, now.steps or ()):
             raise RunError(
@@ -75,7 +86,11 @@ class QueryRecord:
 def _read(loaded: Any) -> QueryRecord | None:
     """The record that was written; None if it is none."""
     try:
-        steps = tuple(map(Fingerprint.from_json, loaded["steps"])) if "steps" in loaded else None
+        if not isinstance(loaded, dict):
+            return None
+        written = loaded.get("steps")
+        known = written == [] or loaded.get("version") == VERSION
+        steps = tuple(map(Fingerprint.from_json, written)) if known and written is not None else None
         return QueryRecord(loaded["sources"], steps, loaded.get("text", ""), str(loaded["id"]))
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None

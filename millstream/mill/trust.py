@@ -33,6 +33,14 @@ def check_ours(folder: Path) -> None:
         raise _refusal(folder, "can be written by other users", f"if you trust what is in it: chmod -R go-w {folder}")
 
 
+def check_file(file: Path) -> None:
+    """Refuse a file that is a link, or that another user could have written; it need not be there."""
+    if file.is_symlink():
+        raise _refusal(file, "is a link", f"move what it leads to into {file.parent}")
+    if file.exists():
+        check_ours(file)
+
+
 def check_queries(folder: Path) -> None:
     """The same of the folders of all queries, none of which may lead elsewhere."""
     make_ours(folder)

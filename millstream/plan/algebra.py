@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import (
     REJECTED_SCHEMA,
     AggregateCall,
+    HistorySpec,
     Item,
     OnBadFile,
     OverAggregateSpec,
+    StoredTable,
     Stream,
     Table,
+    View,
     WindowAggregateSpec,
 )
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.expressions.tree import Value
+from millstream.expressions.words import words
 from millstream.intervals import spoken
-from millstream.language.parse.written import written
 from millstream.language.types.functions import makes_rows
 from millstream.operators.evaluation import evaluation
 from millstream.plan.fingerprint import facts, sources
@@ -170,7 +172,12 @@ class TableScan(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return f"Scan table {self.table.name} from {self.table.source}"
+        match self.table:
+            case View():
+                return f"Scan view {self.table.name}"
+            case StoredTable():
+                return f"Scan table {self.table.name}, stored"
+        return f"Scan table {self.table.name} from {self.table.origin}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """The table by its name: what is in it, is there when a batch begins, and is no part of any state."""
@@ -186,6 +193,17 @@ class Reference(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         return f"Reference {self.name}"
+
+
+@dataclass(frozen=True)
+class History(Node):
+    """What is kept of a stream; a pass puts its meaning here."""
+
+    spec: HistorySpec
+
+    def label(self) -> str:
+        """One line of EXPLAIN."""
+        return f"History of {self.spec.stream}"
 
 
 @dataclass(frozen=True)
@@ -209,11 +227,11 @@ class Filter(Node):
     """The tuples for which a predicate holds."""
 
     below: Node
-    predicate: exp.Expression
+    predicate: Value
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return f"Filter {written(self.predicate)}"
+        return f"Filter {words(self.predicate)}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
@@ -242,7 +260,7 @@ class Project(Node):
         made = [ColumnLineage.of(below.structure(item.expression), item.type) for item in self.items]
         named = dict(zip((item.name for item in self.items), made, strict=True))
         several = (item for item in self.items if makes_rows(item.expression))
-        rows = (Fact("rows", named[i.name].structure, None, f"rows of {written(i.expression)}") for i in several)
+        rows = (Fact("rows", named[i.name].structure, None, f"rows of {words(i.expression)}") for i in several)
         return below.with_facts(rows).with_columns(named)
 
 
@@ -269,10 +287,10 @@ class WindowAggregate(Node):
             f"{facts.call_words(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls
         )
         work = self.windowed
-        keys = f" by {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
+        keys = f" by {', '.join(words(k.expression) for k in work.keys)}" if work.keys else ""
         parts = [work.window.text if work.window.whole else f"{work.window.text} along {work.time or facts.ARRIVAL}"]
         if work.partition:
-            parts.append(f"per {', '.join(written(k.expression) for k in work.keys[: work.partition])}")
+            parts.append(f"per {', '.join(words(k.expression) for k in work.keys[: work.partition])}")
         if work.from_first:
             parts.append("from the first tuple")
         paned = work.window.paned
@@ -311,7 +329,7 @@ class OverAggregate(Node):
             for c in self.framed.calls
         )
         work = self.framed
-        keys = f" per {', '.join(written(k.expression) for k in work.keys)}" if work.keys else ""
+        keys = f" per {', '.join(words(k.expression) for k in work.keys)}" if work.keys else ""
         return f"OverAggregate {', '.join(calls)}{keys} along {work.time or facts.ARRIVAL}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
@@ -387,7 +405,7 @@ def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
 
 
 def _item(item: Item) -> str:
-    expression = written(item.expression)
+    expression = words(item.expression)
     return expression if expression == item.name else f"{expression} AS {item.name}"
 
 
@@ -397,4 +415,5 @@ def _time(stream: Stream) -> str:
         words += f" {stream.time}"
     words += f", slack {spoken(stream.slack)}" if stream.slack else ""
     words += f", ahead {stream.ahead}" if stream.ahead else ""
+    words += f", keeps {stream.keep}" if stream.keep else ""
     return words + (", bad files rejected" if stream.on_bad_file is OnBadFile.REJECT else "")

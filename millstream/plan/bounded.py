@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
-from millstream.language.parse.written import written
+from millstream.catalog.definitions import SortKey
+from millstream.expressions.words import words
 from millstream.plan.algebra import Node
 from millstream.plan.fingerprint.fact import Fact
 from millstream.plan.fingerprint.lineage import Lineage
@@ -18,15 +17,15 @@ class Sort(Node):
     """The rows of a bounded input in order."""
 
     below: Node
-    terms: tuple[exp.Expression, ...]
+    terms: tuple[SortKey, ...]
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return "Sort " + ", ".join(written(t) for t in self.terms)
+        return "Sort " + ", ".join(map(_words, self.terms))
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on."""
-        terms = tuple(inputs[0].structure(term) for term in self.terms)
+        terms = tuple((inputs[0].structure(t.value), t.descending, t.nulls_first) for t in self.terms)
         return inputs[0].with_facts([Fact("order", terms, None, self.label())])
 
 
@@ -68,3 +67,10 @@ class Limit(Node):
         (below,) = inputs
         chosen = replace(below, facts=tuple(fact.within("limited") for fact in below.facts))  # conditions come before
         return chosen.with_facts([Fact("limit", (self.limit, self.offset), None, self.label())])
+
+
+def _words(term: SortKey) -> str:
+    text = words(term.value) + (" DESC" if term.descending else "")
+    return (
+        text if term.nulls_first is not term.descending else f"{text} NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+    )

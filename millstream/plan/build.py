@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Query, Select, TableJoinSpec, UnionKind, UnionSpec, WindowJoinSpec
+from millstream.catalog.definitions import (
+    HistorySpec,
+    MatchSpec,
+    Query,
+    Select,
+    TableJoinSpec,
+    UnionKind,
+    UnionSpec,
+    WindowJoinSpec,
+)
+from millstream.expressions.reading import all_of, columns_of, draws_lots, terms_of
 from millstream.plan.algebra import (
     AssignWindows,
     Filter,
+    History,
     Node,
     OneRow,
     OverAggregate,
@@ -16,6 +27,7 @@ from millstream.plan.algebra import (
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.match_registrations import MatchRegistrations
 from millstream.plan.split import Split
 
 
@@ -59,18 +71,33 @@ def _source(select: Select) -> Node:
             return OneRow()
         case str():
             return Reference(select.source)
+        case HistorySpec():
+            return History(select.source)
         case Select():
             return build(select.source)
         case UnionSpec():
             return _united(select.source)
         case TableJoinSpec(left=left, right=right) as joined:
             return TableJoin(build(left), build(right), joined.kind, joined.condition, joined.equalities)
+        case MatchSpec() as spec:
+            return _matched(spec)
         case WindowJoinSpec(left=left, right=right) as joined:
             columns = tuple(left.schema.names), tuple(right.schema.names)
             sides = build(left), build(right)
             return WindowJoin(
                 *sides, joined.kind, joined.reach, joined.times, columns, joined.equalities, joined.residual
             )
+
+
+def _matched(spec: MatchSpec) -> Node:
+    """Terms that only speak of tuples are for those below: they choose among tuples before these are matched."""
+    theirs = {item.name for item in spec.columns}
+    terms = terms_of(spec.condition)
+    ours = [term for term in terms if columns_of(term) and not columns_of(term) & theirs and not draws_lots(term)]
+    below, condition = build(spec.below), all_of(ours)
+    below = below if condition is None else Filter(below, condition)
+    rest = all_of(term for term in terms if term not in ours)
+    return MatchRegistrations(below, spec.template, spec.registration, spec.columns, rest)
 
 
 def _united(united: UnionSpec) -> Node:

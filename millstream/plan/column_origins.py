@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot import exp
-
+from millstream.expressions import tree
 from millstream.plan.algebra import (
     AssignWindows,
     Derived,
@@ -21,6 +20,7 @@ from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.fingerprint.fingerprint import Fingerprint
 from millstream.plan.fingerprint.lineage import Lineage
 from millstream.plan.joins_and_unions import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.match_registrations import MatchRegistrations
 from millstream.windows.join_kind import JoinKind
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)
@@ -37,19 +37,20 @@ def trace(node: Node, column: str) -> tuple[Node, str] | None:
             return trace(node.below, column)
         case TableJoin():
             return trace(node.left, column)
+        case MatchRegistrations():
+            return (node, column) if node.given.find(column) else trace(node.below, column)
         case Project():
             item = next((i for i in node.items if i.name.lower() == column.lower()), None)
-            if item is not None and isinstance(item.expression, exp.Column):
+            if item is not None and isinstance(item.expression, tree.Column):
                 return trace(node.below, item.expression.name)
             return _joint(node.below, item.expression) if item is not None else None
     return node, column
 
 
-def _joint(below: Node, expression: exp.Expression) -> tuple[Node, str] | None:
-    if not isinstance(expression, exp.Greatest):
+def _joint(below: Node, expression: tree.Value) -> tuple[Node, str] | None:
+    if not isinstance(expression, tree.Call) or expression.function != "greatest":
         return None
-    terms = [expression.this, *expression.expressions]
-    found = [trace(below, term.name) if isinstance(term, exp.Column) else None for term in terms]
+    found = [trace(below, term.name) if isinstance(term, tree.Column) else None for term in expression.arguments]
     sources = {id(f[0]): f[0] for f in found if f is not None}
     join = next(iter(sources.values()), None)
     if isinstance(join, WindowJoin) and None not in found and len(sources) == 1:

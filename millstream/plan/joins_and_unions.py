@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-from sqlglot import exp
+from typing import ClassVar
 
 from millstream.catalog.definitions import Equality
 from millstream.catalog.schema import Schema, type_name
-from millstream.language.parse.written import written
+from millstream.expressions.tree import Value
+from millstream.expressions.words import words
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
 from millstream.operators.ordered.merge_ordered import MergeOrdered as MergeOrderedTuples
 from millstream.operators.tuples.unique_tuples import UniqueTuples
@@ -59,53 +59,46 @@ class Union(Node):
 
 
 @dataclass(frozen=True)
-class Unique(Node):
-    """Equal tuples once: UNION without ALL. Time stamps are part of tuples, so it can forget what has passed."""
+class TupleStage(Node):
+    """A step that lets tuples pass, or holds them back; its state is these tuples, with the columns `names`."""
 
     below: Node
     names: tuple[str, ...]
     time: str
     number: int = 0
+    clause: ClassVar[str]
+    format: ClassVar[int]
 
     @property
     def schema(self) -> Schema:
-        """Those that make tuples equal."""
+        """The columns that the state holds."""
         return Schema(self.below.columns_of(self.names))
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return f"Unique along {self.time}"
+        return f"{type(self).__name__} along {self.time}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Its state is the tuples that may come again."""
+        """Its state depends on these columns and on the time stamp."""
         (below,) = inputs
         known = [*facts.columns(below, self.names), facts.time(below, self.time)]
-        return take_fingerprint(below, "UNION", UniqueTuples.format, known, below.columns)
+        return take_fingerprint(below, self.clause, self.format, known, below.columns)
 
 
 @dataclass(frozen=True)
-class MergeOrdered(Node):
+class Unique(TupleStage):
+    """Equal tuples once: UNION without ALL. Time stamps are part of tuples, so it can forget what has passed."""
+
+    clause = "UNION"
+    format = UniqueTuples.format
+
+
+@dataclass(frozen=True)
+class MergeOrdered(TupleStage):
     """The tuples in the order of their time stamps, each held back until no older one can come."""
 
-    below: Node
-    names: tuple[str, ...]
-    time: str
-    number: int = 0
-
-    @property
-    def schema(self) -> Schema:
-        """Those that are kept while tuples wait."""
-        return Schema(self.below.columns_of(self.names))
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"MergeOrdered along {self.time}"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Its state is the tuples that wait."""
-        (below,) = inputs
-        known = [*facts.columns(below, self.names), facts.time(below, self.time)]
-        return take_fingerprint(below, "MERGE ORDERED", MergeOrderedTuples.format, known, below.columns)
+    clause = "MERGE ORDERED"
+    format = MergeOrderedTuples.format
 
 
 @dataclass(frozen=True)
@@ -122,7 +115,7 @@ class WindowJoin(Node):
     times: tuple[str, str]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
     equalities: tuple[Equality, ...] = ()
-    residual: exp.Expression | None = None
+    residual: Value | None = None
     number: int = 0
 
     @property
@@ -142,8 +135,8 @@ class WindowJoin(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        terms = [f"{written(e.left)} = {written(e.right)}" for e in self.equalities]
-        terms += [written(self.residual)] if self.residual is not None else []
+        terms = [f"{words(e.left)} = {words(e.right)}" for e in self.equalities]
+        terms += [words(self.residual)] if self.residual is not None else []
         on = f" on {' and '.join(terms)}" if terms else ""
         return f"WindowJoin {self.kind.value}{on}, {self.reach.text(*self.times)}"
 
@@ -157,7 +150,7 @@ class WindowJoin(Node):
         for equal in self.equalities:
             terms = tuple(s.structure(e) for s, e in zip(sides, (equal.left, equal.right), strict=True))
             kind = type_name(equal.type)
-            known.append(Fact("key", terms, kind, f"key {written(equal.left)} = {written(equal.right)}", kind))
+            known.append(Fact("key", terms, kind, f"key {words(equal.left)} = {words(equal.right)}", kind))
         carried = []
         for side, below, names, time in zip(SIDES, sides, self.columns, self.times, strict=True):
             known += [*facts.columns(below, names), facts.time(below, time).within(side, f" of the {side} input")]
@@ -177,7 +170,7 @@ class TableJoin(Node):
     left: Node
     right: Node
     kind: JoinKind
-    condition: exp.Expression | None = None
+    condition: Value | None = None
     equalities: tuple[Equality, ...] = ()
     ordered: bool = False
 
@@ -197,7 +190,7 @@ class TableJoin(Node):
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        on = "" if self.condition is None else f" on {written(self.condition)}"
+        on = "" if self.condition is None else f" on {words(self.condition)}"
         return f"TableJoin {self.kind.value}{on}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millstream.catalog.definitions import Output
 from millstream.catalog.schema import Column, Schema, SqlType, sql_type, type_name
-from millstream.language.parse.written import written
+from millstream.expressions.words import words
 from millstream.plan.algebra import Node
 from millstream.plan.fingerprint.lineage import Lineage
 
@@ -42,4 +42,4 @@ def _row(output: Output) -> SqlType:
 
 
 def _share(output: Output) -> str:
-    return f"{output.sink} if {written(output.where)}" if output.where is not None else output.sink
+    return f"{output.sink} if {words(output.where)}" if output.where is not None else output.sink

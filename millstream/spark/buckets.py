@@ -10,39 +10,41 @@ from functools import cache
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.connectors.facts import TASKS
 from millstream.spark.host import Host
 
-PARTITIONS = "spark.sql.shuffle.partitions"
 _STARTING = threading.Lock()
 
 
-def bucket_ids(host: Host) -> tuple[int, ...]:
+def bucket_ids(host: Host, count: int | None) -> tuple[int, ...]:
     """The buckets of a query. They are chosen once: a key must find its state again, also on a larger machine."""
     if host.place is None:
-        return even_bucket_ids(host.spark, task_count(host.spark))
+        tasks = task_count(host.spark)
+        wanted = count or tasks
+        return even_bucket_ids(host.spark, max(wanted, tasks))[:wanted]
     known = host.place.load("buckets")
     if not known:
-        buckets = even_bucket_ids(host.spark, host.buckets or task_count(host.spark))
-        known = {str(number): bucket for number, bucket in enumerate(buckets)}
+        wanted = count or task_count(host.spark)
+        known = {str(number): bucket for number, bucket in enumerate(even_bucket_ids(host.spark, wanted))}
         host.place.save("buckets", known)
     return tuple(known[str(number)] for number in range(len(known)))
 
 
 def task_count(spark: SparkSession) -> int:
     """How many tasks a stage has, unless a query says otherwise."""
-    return int(str(spark.conf.get(PARTITIONS)))
+    return int(str(spark.conf.get(TASKS)))
 
 
 @contextmanager
-def tasks_for(host: Host) -> Iterator[None]:
+def tasks_for(host: Host, buckets: int | None) -> Iterator[None]:
     """A query that is started meanwhile has one task for each of its buckets: Spark notes the number at its start."""
     with _STARTING:
         before = str(task_count(host.spark))
-        host.spark.conf.set(PARTITIONS, str(len(bucket_ids(host))))
+        host.spark.conf.set(TASKS, str(buckets or before))
         try:
             yield
         finally:
-            host.spark.conf.set(PARTITIONS, before)
+            host.spark.conf.set(TASKS, before)
 
 
 @cache

@@ -5,17 +5,20 @@ from __future__ import annotations
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sqlglot import exp
 
 from millstream.catalog.definitions import Stream
-from millstream.expressions.build.reading import columns_of
-from millstream.spark.expressions import spark_text
+from millstream.expressions.compile.spark import spark_text
+from millstream.expressions.reading import columns_of
+from millstream.expressions.tree import Value
 from millstream.spark.names import quoted
 from millstream.spark.stage.marks import AT, LEFT_OUT, MARK
 
 
 def marked(frame: DataFrame, stream: Stream) -> DataFrame:
-    """The rows of a stream with its punctuation as marks, and with the time stamp apart from its column."""
+    """The rows of a stream with its punctuation as marks, and with the time stamp apart from its column.
+
+    Rows that are marks already stay such.
+    """
     if stream.time:
         frame = frame.withColumn(AT, F.unix_micros(F.col(quoted(stream.time))))
     if stream.punctuated_by is None:
@@ -26,10 +29,11 @@ def marked(frame: DataFrame, stream: Stream) -> DataFrame:
     names = [c.name for c in stream.arriving if c.name.lower() not in _said_otherwise(stream, stream.punctuated_by)]
     columns = F.array_compact(F.array(*[F.when(F.col(quoted(n)).isNotNull(), n.lower()) for n in names]))
     mark = F.to_json(F.struct(F.col(AT).alias("time"), columns.alias("columns")))
-    return frame.withColumn(MARK, F.when(holds, mark)).filter(~holds | F.col(AT).isNotNull())
+    known = [F.col(MARK)] if MARK in frame.columns else []
+    return frame.withColumn(MARK, F.coalesce(*known, F.when(holds, mark))).filter(~holds | F.col(AT).isNotNull())
 
 
-def _said_otherwise(stream: Stream, punctuated_by: exp.Expression) -> set[str]:
+def _said_otherwise(stream: Stream, punctuated_by: Value) -> set[str]:
     """The columns of punctuation that name no group: those that tell what it is, and when."""
     times = [item.expression for item in stream.computed if item.name == stream.time]
     read = {name.lower() for name in columns_of(punctuated_by, *times)}

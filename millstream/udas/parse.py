@@ -32,7 +32,7 @@ _PRINTED = {"≤": (TokenType.LTE, "<="), "≥": (TokenType.GTE, ">="), "≠": (
 
 
 def create_aggregate(cursor: Cursor) -> Statement:
-    """CREATE [ALGEBRAIC] [WINDOW] AGGREGATE [IF NOT EXISTS] f (...) : ... { ... } or LANGUAGE PYTHON '...'."""
+    """CREATE [OR REPLACE] [ALGEBRAIC] [WINDOW] AGGREGATE f (...) : ... { ... } or LANGUAGE PYTHON '...'."""
     try:
         return _aggregate(cursor)
     except EslSyntaxError as problem:
@@ -47,11 +47,15 @@ def _aggregate(cursor: Cursor) -> Statement:
     _respell(cursor)
     span = tokens_span(cursor.tokens)
     cursor.expect("CREATE")
+    or_replace = cursor.take("OR", "REPLACE")
     algebraic = cursor.take("ALGEBRAIC")
     window = cursor.take("WINDOW")
     cursor.expect("AGGREGATE", hint=_EXAMPLE)
     cursor.clause = "CREATE AGGREGATE"
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        span_ = tokens_span(cursor.tokens[cursor.index - 3 : cursor.index])
+        cursor.fail("OR REPLACE and IF NOT EXISTS contradict each other", hint="keep one of them", span=span_)
     name = cursor.name("the aggregate")
     written = cursor.bracketed("the parameters")
     parameters = read_schema(cursor, written) if written else Schema()
@@ -68,6 +72,7 @@ def _aggregate(cursor: Cursor) -> Statement:
         "window": window,
         "algebraic": algebraic,
         "if_not_exists": if_not_exists,
+        "or_replace": or_replace,
     }
     if cursor.take("LANGUAGE"):
         cursor.expect("PYTHON", hint="LANGUAGE PYTHON 'package.module:Class'")

@@ -76,6 +76,7 @@ class CreateAggregate(Statement):
     window: bool = False
     algebraic: bool = False
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +90,7 @@ class CreatePythonAggregate(Statement):
     window: bool = False
     algebraic: bool = False
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,3 +110,8 @@ class Window(ABC, Generic[W]):
     def whole(self) -> bool:
         """Whether it has all rows of a table, so that there is nothing to move along and nothing to bound."""
         return False
+
+    @property
+    def pane_family(self) -> Structure | None:
+        """What windows have in common whose answers can be read from the same panes; None if they share none."""
+        return None

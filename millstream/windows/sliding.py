@@ -79,6 +79,11 @@ class Sliding(Paned):
         return Ids(first, first + self.range // self.pane)
 
     @property
+    def pane_family(self) -> Structure | None:
+        """Where panes begin: with one origin there is a width that no window of them cuts."""
+        return ("panes", self.origin)
+
+    @property
     def apart(self) -> bool:
         """Whether the slide is a multiple of the range."""
         return self.pane == self.range

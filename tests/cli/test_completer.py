@@ -13,6 +13,7 @@ from millstream.cli.completer import EslCompleter
 from millstream.connectors.contract import Role
 from millstream.connectors.registry import kinds
 from millstream.language.binder import bind
+from millstream.language.parse.standing.registrations import REGISTRATIONS
 from millstream.language.parser import SHOWN, statements
 from millstream.language.trial.dry_run import dry_run
 
@@ -23,6 +24,9 @@ CREATE TABLE item (item_id INT, category INT) SOURCE 'parquet:items';
 CREATE STREAM dear AS SELECT price FROM bid WHERE price > 9;
 CREATE SINK alerts TO 'json:out';
 CREATE QUERY hot AS SELECT price FROM bid;
+CREATE TABLE note (word STRING);
+CREATE STREAM fed (n INT);
+CREATE VIEW best KEY (item_id) AS SELECT item_id, price FROM bid;
 """
 
 
@@ -33,7 +37,7 @@ def completer(tmp_path: Path) -> EslCompleter:
         dry_run(bind(statement, catalog), catalog)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "bids.csv").touch()
-    return EslCompleter(catalog, ["\\?", "\\d", "\\i", "\\stop", "\\timing"], tmp_path)
+    return EslCompleter(lambda: catalog, ["\\?", "\\d", "\\i", "\\stop", "\\timing"], tmp_path)
 
 
 def offered(completer: EslCompleter, text: str, after: str = "", *, asked: bool = False) -> list[str]:
@@ -48,24 +52,42 @@ def test_keywords_come_in_the_case_that_is_typed(completer: EslCompleter) -> Non
 
 
 def test_keywords_keep_the_case_of_the_statement(completer: EslCompleter) -> None:
-    assert offered(completer, "show ") == [w.lower() for w in SHOWN]
-    assert offered(completer, "SHOW ") == list(SHOWN)
+    assert offered(completer, "show ") == [w.lower() for w in (*SHOWN, REGISTRATIONS, "VERSIONS OF")]
+    assert offered(completer, "SHOW ") == [*SHOWN, REGISTRATIONS, "VERSIONS OF"]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("SHOW S", ["STREAMS", "SINKS", "SETTINGS"]),
-        ("SET ", ["trigger_interval", "results_kept", "heartbeats", "buckets", "reader"]),
-        ("DROP ", ["STREAM", "TABLE", "SINK", "QUERY", "AGGREGATE"]),
+        ("SHOW S", ["STREAMS", "SINKS", "SHARING", "SETTINGS"]),
+        ("SET ", ["trigger_interval", "results_kept", "heartbeats", "buckets", "reader", "sharing"]),
+        ("DROP ", ["STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE"]),
         ("DROP QUERY ", ["hot"]),
-        ("DROP STREAM IF EXISTS ", ["bid", "visit", "dear"]),
+        ("STOP QUERY ", ["hot", "best"]),
+        ("START ", ["QUERY"]),
+        ("ALTER QUERY ", ["hot", "best"]),
+        ("ALTER QUERY hot ", ["AS SELECT", "WINDOW [", "RENAME TO"]),
+        ("ALTER STREAM bid ", ["SET (", "RENAME TO"]),
+        ("ALTER STREAM bid SET (", ["SLACK =", "AHEAD =", "IDLE AFTER =", "ON BAD FILE ="]),
+        ("ALTER STREAM bid RENAME TO ", []),
+        ("CREATE OR REPLACE ", ["STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE"]),
+        ("SHOW VERSIONS OF QUERY ", ["hot", "best"]),
+        ("DROP STREAM IF EXISTS ", ["bid", "visit", "dear", "fed"]),
         ("INSERT ", ["INTO"]),
         ("INSERT INTO a", ["alerts"]),
+        ("INSERT INTO n", ["note"]),
+        ("INSERT INTO f", ["fed"]),
+        ("UPDATE ", ["note"]),
+        ("UPDATE note SET ", ["word"]),
+        ("DELETE FROM ", ["note"]),
+        ("DELETE FROM note WHERE w", ["word"]),
+        ("SUBSCRIBE ", ["hot", "best"]),
+        ("DROP VIEW ", ["best"]),
+        ("CREATE VIEW v ", ["KEY"]),
         ("DESCRIBE h", ["hot"]),
         ("CREATE STREAM ", []),
-        ("SELECT * FROM ", ["bid", "visit", "item", "dear"]),
-        ("SELECT * FROM B", ["bid"]),
+        ("SELECT * FROM ", ["bid", "visit", "item", "dear", "note", "fed", "best"]),
+        ("SELECT * FROM B", ["bid", "best"]),
         ("SELECT * FROM bid, v", ["visit"]),
         ("SHOW STREAMS; SELECT 1 FROM it", ["item"]),
         ("SELECT * FROM bid.", ["REJECTED"]),
@@ -128,5 +150,5 @@ def test_nothing_inside_texts_comments_and_numbers(completer: EslCompleter, text
 
 def test_commands(completer: EslCompleter) -> None:
     assert offered(completer, "\\t") == ["\\timing"]
-    assert offered(completer, "\\stop ") == ["hot"]
+    assert offered(completer, "\\stop ") == ["hot", "best"]
     assert offered(completer, "\\d vi") == ["visit"]

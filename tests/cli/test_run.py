@@ -63,6 +63,40 @@ def test_a_failing_query_gives_a_clear_message_and_exit_code_1(script: Path) -> 
     assert {q["query"]: q["state"] for q in summary["queries"]} == {"o": "ended", "select_1": "failed"}
 
 
+@pytest.mark.spark
+def test_a_script_is_the_catalog_and_the_shell_takes_it_up(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("id\n1\n2\n")
+    stream = "CREATE STREAM s (id INT) SOURCE 'csv:in'; CREATE SINK o TO 'csv:o'; CREATE SINK p TO 'csv:p';"
+    (tmp_path / "x.esl").write_text(f"{stream} INSERT INTO o SELECT id FROM s; INSERT INTO p SELECT id FROM s;")
+    arguments = ("--once", "--checkpoint", tmp_path / "ck")
+    assert run("run", tmp_path / "x.esl", *arguments).returncode == 0
+    (tmp_path / "in" / "b.csv").write_text("id\n3\n")
+    (tmp_path / "x.esl").write_text(f"{stream} INSERT INTO o SELECT id * 10 AS id FROM s;")
+    done = run("run", tmp_path / "x.esl", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "query p is not in this script: it is stopped; START QUERY or DROP QUERY decides" in done.stderr
+    shown = subprocess.run(
+        [*COMMAND, "shell", *map(str, arguments), "--json"],
+        input="SHOW QUERIES; SHOW VERSIONS OF QUERY o; START QUERY p;",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "resumed 1 query: o" in shown.stderr
+    found = [json.loads(line)["row"] for line in shown.stdout.splitlines()]
+    assert [(row["query"], row["state"]) for row in found if "state" in row][1] == ("p", "stopped")
+    assert [row["version"] for row in found if row.get("name") == "o"] == ["1", "2"]
+
+    def ids(sink: str) -> list[str]:
+        return sorted(line for file in (tmp_path / sink).glob("*.csv") for line in file.read_text().split()[1:])
+
+    assert ids("o") == ["1", "2", "30"]
+    assert ids("p") == ["1", "2", "3"]
+
+
 def test_a_mistake_is_told_before_spark_starts(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text(script.read_text() + "SELECT idd FROM s;")
     assert main(["run", str(script), "--once"]) == 1
@@ -98,6 +132,20 @@ def test_explain_without_spark(script: Path, capsys: pytest.CaptureFixture[str])
     assert main(["explain", str(script), "oo"]) == 1
 
 
+def test_explain_goes_by_the_settings_of_the_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.esl"
+    select = "SELECT k, count(*) OVER (PARTITION BY k ROWS 1 PRECEDING) AS n FROM s;"
+    script.write_text(f"""CREATE STREAM s (k INT, ts TIMESTAMP) ORDER BY ts SOURCE 'parquet:in';
+        {select} SET buckets = 3; SET reader = 'spark'; {select}""")
+    conf = ["--conf", "spark.sql.shuffle.partitions=7"]
+    assert main(["explain", str(script), "--master", "spark://host:7077", *conf]) == 0
+    before, after = capsys.readouterr().out.split("\n\n")[:2]
+    assert "7 buckets by k, one for each task of Spark" in before
+    assert "the stage reads the files itself" in before
+    assert "3 buckets by k, as set" in after
+    assert "Spark reads: the setting reader says so" in after
+
+
 def test_explain_loads_no_spark(script: Path) -> None:
     code = f"""import sys
 from millstream.cli.main import main
@@ -113,3 +161,18 @@ def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         main([*command, "--help"])
     assert left.value.code == 0
     assert "usage: millstream" in capsys.readouterr().out
+
+
+def test_registrations_of_a_script_see_what_there_is(
+    spark: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.csv").write_text("k\n1\n2\n")
+    script = tmp_path / "script.esl"
+    script.write_text("""
+        CREATE STREAM s (k INT) SOURCE 'csv:s.csv';
+        CREATE QUERY q (wanted INT) AS SELECT k FROM s WHERE k = wanted;
+        REGISTER q (2) AS two;
+        SHOW REGISTRATIONS;
+    """)
+    assert main(["run", str(script), "--once", "--master", "local[2]"]) == 0
+    assert "wanted = 2" in capsys.readouterr().out

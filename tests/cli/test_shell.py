@@ -25,6 +25,7 @@ from millstream.cli.main import parser
 from millstream.cli.prompt import history_file
 from millstream.cli.shell import JOBS, Shell
 from millstream.cli.shell_commands import COMMANDS
+from millstream.cli.shell_output import ShellOutput
 from millstream.cli.signals import shell_signals
 from millstream.cli.spark_start import SparkStart
 from millstream.errors import MillstreamError, RunError
@@ -51,16 +52,16 @@ class Driven:
 
     def __init__(self, base: Path, *, once: bool = False) -> None:
         self.out, self.err = io.StringIO(), io.StringIO()
-        self.shell = Shell(out=self.out, err=self.err)
         self.base = base
-        self.shell.mill = connect(base=base, once=once, master="local[2]", display=self.shell.show_rows)
+        output = ShellOutput(out=self.out, err=self.err)
+        self.shell = Shell(connect(base=base, once=once, master="local[2]", display=output.show_rows), output)
 
     def type(self, text: str) -> None:
         """Type at the prompt and then leave it."""
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(text + CTRL_D)
             history = self.base / "state" / "history"
-            with shell_signals(self.shell.interrupted):
+            with shell_signals(self.shell.work.interrupt):
                 self.shell.interact(base=self.base, keys=pipe, screen=DummyOutput(), history=history, start_spark=False)
 
     @property
@@ -91,7 +92,7 @@ def test_a_statement_runs_at_enter(driven: Driven) -> None:
     driven.type(STREAM + ENTER + "SHOW STREAMS;" + ENTER)
     assert "created stream bid" in driven.told
     assert "bid" in driven.shown
-    assert not driven.shell.failed
+    assert not driven.shell.output.failed
 
 
 def test_a_statement_takes_several_lines(driven: Driven) -> None:
@@ -172,7 +173,7 @@ def test_the_shell_goes_on_after_an_error(driven: Driven) -> None:
     assert "SELECT prize FROM bid" in driven.told
     assert "did you mean 'price'?" in driven.told
     assert "stdout" in driven.shown
-    assert driven.shell.failed
+    assert driven.shell.output.failed
 
 
 def test_nothing_is_done_if_one_statement_is_wrong(driven: Driven) -> None:
@@ -184,7 +185,7 @@ def test_what_nobody_expected_takes_one_line(driven: Driven, monkeypatch: pytest
     def fail(text: str) -> None:
         raise ZeroDivisionError("a\nb")
 
-    monkeypatch.setattr(driven.shell.mill, "check", fail)
+    monkeypatch.setattr(driven.shell.mill, "ready", fail)
     driven.type("SHOW SINKS;" + ENTER)
     assert driven.told == "error: ZeroDivisionError: a b\n"
 
@@ -271,13 +272,13 @@ def test_stop_with_nothing_to_stop(driven: Driven) -> None:
 def test_a_pipe_is_read_to_its_end(driven: Driven) -> None:
     driven.shell.read(iter(["CREATE STREAM s (a INT)\n", "SOURCE 'csv:x';\n", "\\d s\n", "SHOW SINKS"]))
     assert driven.rows == [["column", "type", "null"], ["a", "INT", "yes"], ["sink", "to"], ["stdout", "console:"]]
-    assert not driven.shell.failed
+    assert not driven.shell.output.failed
 
 
 def test_a_pipe_goes_on_after_an_error_and_remembers_it(driven: Driven) -> None:
     driven.shell.read(iter(["SHOW NONSENSE;\n", "SHOW SINKS;\n"]))
     assert "stdout" in driven.shown
-    assert driven.shell.failed
+    assert driven.shell.output.failed
 
 
 def test_equal_counts_do_not_cost_the_header(driven: Driven) -> None:
@@ -291,7 +292,7 @@ def test_ctrl_c_leaves_a_pipe_that_gives_nothing(driven: Driven) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         yield "SHOW TABLES;"
 
-    with shell_signals(driven.shell.interrupted), pytest.raises(KeyboardInterrupt):
+    with shell_signals(driven.shell.work.interrupt), pytest.raises(KeyboardInterrupt):
         driven.shell.read(lines())
     assert driven.rows[-1] == ["stdout", "console:"]
 
@@ -303,8 +304,8 @@ def test_a_request_to_end_leaves_in_good_order(driven: Driven) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         release.wait(60)
 
-    with pytest.raises(SystemExit) as left, shell_signals(driven.shell.interrupted):
-        driven.shell.guarded(work)
+    with pytest.raises(SystemExit) as left, shell_signals(driven.shell.work.interrupt):
+        driven.shell.work.do(work)
     release.set()
     assert left.value.code == 128 + signal.SIGTERM
 
@@ -318,8 +319,8 @@ def test_work_that_does_not_stop_is_left_at_the_second_ctrl_c(driven: Driven) ->
             time.sleep(0.3)
 
     threading.Timer(0.3, press).start()
-    with shell_signals(driven.shell.interrupted):
-        driven.shell.guarded(lambda: bool(release.wait(60)))
+    with shell_signals(driven.shell.work.interrupt):
+        driven.shell.work.do(lambda: bool(release.wait(60)))
     release.set()
     assert driven.told == "it does not stop; it is left to itself\n"
 
@@ -365,7 +366,7 @@ def test_rows_written_while_a_prompt_is_there_are_not_lost(driven: Driven) -> No
 
         def produce() -> None:
             for number in range(50):
-                driven.shell.show_rows("hot", pa.table({"n": [number]}))
+                driven.shell.output.show_rows("hot", pa.table({"n": [number]}))
                 if number % 10 == 0:
                     pipe.send_text("SHOW SINKS;" + ENTER)
                 time.sleep(0.005)
@@ -406,7 +407,7 @@ def test_a_select_ends_by_itself_over_what_is_there(spark: object, bids: Path, t
     assert driven.rows == [["item_id", "price"], ["1", "10.5"], ["2", "20.0"]]
     assert "select_1 ended: 3 rows in, 2 rows out, 1 rejected (see bid.REJECTED)" in driven.told
     assert "dropped stream bid" in driven.told
-    assert not driven.shell.failed
+    assert not driven.shell.output.failed
 
 
 @pytest.mark.spark
@@ -422,7 +423,7 @@ def test_ctrl_c_stops_the_query_and_not_the_shell(spark: object, bids: Path, tmp
     assert "stopping select_1 ..." in driven.told
     assert "select_1 stopped: " in driven.told
     assert driven.rows[-4:] == [["price"], ["10.5"], ["20"], ["3"]]
-    assert not driven.shell.failed
+    assert not driven.shell.output.failed
 
 
 @pytest.mark.spark
@@ -471,5 +472,5 @@ def test_ctrl_c_calls_off_a_long_select_over_tables(spark: SparkSession, tmp_pat
         slow = "SELECT aggregate(sequence(1, 50000), 0L, (s, x) -> s + x % (n + 7)) AS s FROM n;"
         driven.type(slow + ENTER + "SELECT 1 AS one;" + ENTER)
     assert "stopped\n" in driven.told
-    assert not driven.shell.failed
+    assert not driven.shell.output.failed
     assert driven.rows == [["one"], ["1"]]

@@ -24,9 +24,21 @@ from millstream.language.trial.dry_run import dry_run
 from millstream.language.types.functions import FORBIDDEN
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("quickstart", "language", "architecture", "operations", "benchmarks", "soccer", "glossary", "bibliography")
+NAMES = (
+    "quickstart",
+    "language",
+    "architecture",
+    "operations",
+    "catalog",
+    "history",
+    "sharing",
+    "benchmarks",
+    "soccer",
+    "glossary",
+    "bibliography",
+)
 PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in NAMES))
-WORD_LIMITS = {"README.md": 500, "docs/quickstart.md": 449, "docs/architecture.md": 2400, "docs/operations.md": 900}
+WORD_LIMITS = {"README.md": 500, "docs/quickstart.md": 449, "docs/architecture.md": 2850, "docs/operations.md": 1100}
 REFUSALS: dict[str, type[Exception]] = {"sql not-yet": NotYet, "sql refused": Refused}
 INFOS = {"sh", "sql", "python", "text", *REFUSALS}
 
@@ -126,7 +138,8 @@ def test_make_targets_exist(name: str) -> None:
 def test_the_reference_names_every_option_setting_and_forbidden_function() -> None:
     known = {*SETTINGS, *FORBIDDEN}
     for kind, spec in CONNECTORS.items():
-        known |= {f"{kind}:", *spec.source_options, *spec.sink_options}
+        if not spec.internal:
+            known |= {f"{kind}:", *spec.source_options, *spec.sink_options}
     named = set(re.findall(r"`(\w+:?)[^`\n]*`", FENCE.sub("", page("docs/language.md"))))
     assert known <= named
 

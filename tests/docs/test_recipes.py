@@ -22,6 +22,7 @@ LAWS: dict[str, tuple[str, list[str]]] = {
     "pass": ("test_plans or test_passes", ["tests/plan/test_plans.py", "tests/plan/passes"]),
     "window": ("Shifts or every_kind", ["tests/windows"]),
 }
+QUERIES = re.compile(r"^\+\+\+ b/tests/queries/(\w+/\w+)\.esl", re.MULTILINE)
 SCRIPT = """
 CREATE STREAM s (id INT, v INT, at TIMESTAMP) ORDER BY at SOURCE 'json:in';
 CREATE STREAM all_of_s AS SELECT id, v, at FROM s WHERE TRUE;
@@ -57,8 +58,8 @@ def follow(recipe: Path, folder: Path) -> None:
     assert not told.returncode, f"docs/recipes/{recipe.name} does not fit the code any more:\n{told.stderr}"
 
 
-def python(folder: Path, cwd: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+def python(folder: Path, cwd: Path, *arguments: str, **variables: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(folder), **variables}
     command = [sys.executable, *arguments]
     told = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     assert not told.returncode, told.stdout + told.stderr
@@ -125,3 +126,17 @@ def test_a_query_with_all_of_them_runs(followed: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "out.db")) as base:
         rows = base.execute("SELECT * FROM out ORDER BY window_start").fetchall()
     assert rows == [("2026-01-01T00:00:00", "ann", 5, "*" * 9), ("2026-01-01T16:00:00", "bob", 5, "*" * 5)]
+
+
+@pytest.mark.spark
+def test_the_queries_in_files_give_their_rows(followed: Path) -> None:
+    """In every way, as those that are there already."""
+    files = [file for recipe in RECIPES for file in QUERIES.findall(recipe.read_text())]
+    assert len(files) == 2
+    chosen = ["-m", "not fault", "tests/queries/test_queries.py"]
+    told = python(followed, followed, "-m", "pytest", "-vv", *chosen, QUERIES=" ".join(files))
+    for file in files:
+        for way in ("whole", "resumed", "stored"):
+            part = f"[{file.partition('/')[0]}-{way}]"
+            assert f"{part} SUBPASSED[{file}]" in told, f"{file} was not run {way}:\n{told}"
+            assert f"{part} PASSED" in told

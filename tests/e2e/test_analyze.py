@@ -15,6 +15,7 @@ from millstream.cli.main import main
 from millstream.errors import RunError
 from millstream.mill import Mill
 from millstream.spark.process.leftovers import OWNER, copies, owner
+from millstream.spark.run.task_seconds import TaskSeconds
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SET_UP = """
@@ -59,7 +60,10 @@ class Told:
         (answer,) = mill.execute(statement)
         assert answer.analysis is not None
         assert answer.text == answer.analysis.text
+        self.text = str(answer.text)
         self.steps = answer.analysis.steps
+        self.tasks = answer.analysis.counts.steps.tasks or TaskSeconds()
+        self.seconds = answer.analysis.counts.busy_seconds
 
     def __call__(self, step: str, figure: str) -> float:
         return next(float(str(s[figure])) for s in self.steps if str(s["step"]).startswith(step) and figure in s)
@@ -82,6 +86,10 @@ def test_the_figures_are_those_of_the_run(mill: Mill, tmp_path: Path) -> None:
     assert told("WindowAggregate", "buckets") == 2
     assert told("Project", "seconds_before") > 0
     assert [told("Project", name) for name in ("read", "files", "exchanged")] == [600, 3, len(passed)]
+    # The work of the buckets is part of what their tasks took, and no task runs longer than the whole.
+    assert told("WindowAggregate", "seconds") < told("Project", "task_seconds")
+    assert told("Project", "seconds_before") < told("WindowAggregate", "task_seconds_before")
+    assert 0 < told.tasks.beside + told.tasks.last + sum(told.tasks.before.values()) < 2 * told.seconds
 
     over = "SELECT k, sum(v) OVER (PARTITION BY k ROWS 3 PRECEDING) AS n FROM c WHERE v % 2 = 0"
     told = Told(mill, f"EXPLAIN ANALYZE INSERT INTO out {over}")
@@ -91,10 +99,33 @@ def test_the_figures_are_those_of_the_run(mill: Mill, tmp_path: Path) -> None:
     assert told("OverAggregate", "state_bytes") > 0
 
     split = "FROM c INSERT INTO out SELECT k WHERE v > 80 INSERT INTO stdout SELECT v WHERE v = 1"
-    assert Told(mill, f"EXPLAIN ANALYZE {split}")("Scan", "rows") == 89
+    told = Told(mill, f"EXPLAIN ANALYZE {split}")
+    assert told("Scan", "rows") == 89
+    assert told.steps[0]["sinks"] == {"out": 8, "stdout": 1}
+    assert "-> 8 rows to out, 1 row to stdout, " in told.text
+    assert told("Split", "task_seconds") > 0
 
     told = Told(mill, "EXPLAIN ANALYZE SELECT name, count(*) AS n FROM t GROUP BY name ORDER BY n LIMIT 2")
     assert [told(step, "rows") for step in ("Scan", "WindowAggregate", "Limit")] == [3, 3, 2]
+    assert told("WindowAggregate", "task_seconds_before") > 0
+    assert told("Limit", "task_seconds") > told("WindowAggregate", "seconds")
+
+    # Each stage has the inputs that its own shuffle reads, also where two of them are side by side.
+    per_minute = "SELECT k, max(v) [RANGE 1 MINUTE] AS n, window_end FROM"
+    mill.execute(f"CREATE STREAM a AS {per_minute} s GROUP BY k; CREATE STREAM b AS {per_minute} c GROUP BY k")
+    told = Told(mill, "EXPLAIN ANALYZE SELECT a.n, b.n AS m FROM a [RANGE 1 HOUR], b WHERE a.n = b.n")
+    took = [float(str(s["task_seconds_before"])) for s in told.steps if "task_seconds_before" in s]
+    assert len(took) == len(told.tasks.before) == 3
+    assert all(seconds > 0 for seconds in took)
+
+    # Where Spark plans anew while it runs, its plan does not say which tasks were for which steps.
+    mill.spark.conf.set("spark.sql.adaptive.enabled", "true")
+    try:
+        told = Told(mill, "EXPLAIN ANALYZE SELECT DISTINCT name FROM t ORDER BY name")
+    finally:
+        mill.spark.conf.set("spark.sql.adaptive.enabled", "false")
+    assert told("Distinct", "rows") == 3
+    assert "seconds of tasks" not in told.text
 
     (tmp_path / "s" / "9.parquet").write_text("no such file")
     with pytest.raises(RunError, match=r"query analyzed failed: .*9\.parquet"):
@@ -119,6 +150,7 @@ def test_a_running_query_tells_what_it_has_done(live_mill: Mill, tmp_path: Path)
     assert told("Filter", "exchanged") == told("OverAggregate", "came") == 50
     assert told("OverAggregate", "rows") == query.to_arrow().num_rows
     assert told("OverAggregate", "state_bytes") > 0
+    assert "seconds of tasks" not in told.text  # only a run of its own tells
     (answer,) = live_mill.execute("EXPLAIN ANALYZE QUERY q")
     assert "of 90 rows, " in str(answer.text)
     assert "rejected: 1 of c" in str(answer.text)

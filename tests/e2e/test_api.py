@@ -107,6 +107,7 @@ def test_show_describe_explain_drop(mill: Mill, numbers: str) -> None:
         "heartbeats",
         "buckets",
         "reader",
+        "sharing",
     ]
     assert [a.message for a in mill.execute("DROP QUERY q; DROP STREAM odd; DROP STREAM IF EXISTS odd;")] == [
         "dropped query q",

@@ -12,8 +12,10 @@ from sqlglot import parse_one
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import sql_type
+from millstream.expressions.build.bound import tree_of
 from millstream.language.parse.dialect import Esl
 from millstream.language.types.checks import check_condition
+from millstream.language.types.infer import infer
 from tests.drawing import drawn
 
 TYPES = {
@@ -46,6 +48,17 @@ def bound(text):
     """A condition as the binder leaves it; None if the binder would refuse it."""
     tree = parse_one(text, dialect=Esl)
     return None if check_condition(tree, TYPES, "ON") else tree
+
+
+def tree(text, types=TYPES):
+    """The tree of an expression."""
+    return typed_tree(bound(text) if types is TYPES else parse_one(text, dialect=Esl), types)
+
+
+def typed_tree(parsed, types=TYPES):
+    """The tree of an expression that was parsed."""
+    infer(parsed, types)
+    return tree_of(parsed)
 
 
 POOLS = {

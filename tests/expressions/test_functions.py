@@ -40,7 +40,7 @@ def given(function):
     return [next(sizes) if type_ == DIGITS else values.get(type_.name, 1) for type_ in function.arguments]
 
 
-OFTEN_NULL = {"date_of", "timestamp_of", "timestamp_ntz_of", "date_trunc"}
+OFTEN_NULL = {"date_of", "timestamp_of", "timestamp_ntz_of", "date_trunc", "null_as"}
 
 
 @pytest.mark.parametrize("name", sorted(name for name, function in FUNCTIONS.items() if function.python is not None))

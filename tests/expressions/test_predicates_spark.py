@@ -6,12 +6,12 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 from sqlglot import parse_one
 
-from millstream.expressions.build.predicates import predicate, unsupported, value
+from millstream.expressions.compile.arrow import arrow_condition, arrow_value, without_arrow_form
 from millstream.language.parse.dialect import Esl
 from millstream.language.types.checks import check
-from millstream.spark.expressions import spark_text
 from tests.drawing import rounds
-from tests.expressions.drawn_conditions import TYPES, WRITTEN, columns, conditions, sample
+from tests.expressions.drawn_conditions import TYPES, WRITTEN, columns, conditions, sample, typed_tree
+from tests.laws.user_sql import user_sql
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def spark_frame(spark, table):
 @pytest.mark.spark
 def test_conditions_mean_what_they_mean_in_spark(quick):
     table = sample(60)
-    trees = {drawn: tree for drawn, tree in conditions(250).items() if unsupported(tree) is None}
+    trees = {drawn: tree for drawn, tree in conditions(250).items() if without_arrow_form(typed_tree(tree)) is None}
     assert len(trees) > rounds(200)
     assert all(text in trees for text in WRITTEN)
     frame = spark_frame(quick, table)
-    wanted = frame.selectExpr(*(f"{spark_text(tree)} AS c{i}" for i, tree in enumerate(trees.values()))).toArrow()
+    wanted = frame.selectExpr(*(f"{user_sql(tree)} AS c{i}" for i, tree in enumerate(trees.values()))).toArrow()
     wrong = []
     for (drawn, tree), column in zip(trees.items(), wanted.columns, strict=True):
-        got = predicate(tree, TYPES)(table).to_pylist()
+        got = arrow_condition(typed_tree(tree))(table).to_pylist()
         for row, (ours, theirs) in enumerate(zip(got, column.to_pylist(), strict=True)):
             if ours is not theirs:
                 used = {n: table[n][row].as_py() for n in TYPES if f'"{n}"' in drawn}
@@ -163,10 +163,10 @@ def test_expressions_give_what_they_give_in_spark_and_its_types(quick):
     trees = {text: parse_one(text, dialect=Esl) for text in VALUES}
     assert not [text for text, tree in trees.items() if check(tree, TYPES)]
     frame = spark_frame(quick, table)
-    wanted = frame.selectExpr(*(f"{spark_text(tree)} AS c{i}" for i, tree in enumerate(trees.values()))).toArrow()
+    wanted = frame.selectExpr(*(f"{user_sql(tree)} AS c{i}" for i, tree in enumerate(trees.values()))).toArrow()
     wrong = []
     for (text, tree), field in zip(trees.items(), wanted.schema, strict=True):
-        compute, type_ = value(tree, TYPES)
+        compute, type_ = arrow_value(typed_tree(tree))
         got = compute(table)
         if not type_ == got.type == field.type:
             wrong.append(f"{text}: said {type_}, is {got.type}, in Spark {field.type}")

@@ -5,6 +5,7 @@ import pytest
 from millstream.expressions.build.builder import Builder, Unsupported
 from millstream.expressions.build.nodes import BUILDS
 from millstream.expressions.build.types import tree_type
+from millstream.expressions.elementary import elementary
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import Call, Case, Column, Literal
 from tests.expressions.drawn_conditions import TYPES, bound, conditions
@@ -12,7 +13,7 @@ from tests.expressions.drawn_conditions import TYPES, bound, conditions
 
 def tree(text):
     columns = {name: Column(name, tree_type(type_)) for name, type_ in TYPES.items()}
-    return Builder(BUILDS, lambda column: columns[column.name]).value(bound(text))
+    return elementary(Builder(BUILDS, lambda column: columns[column.name]).value(bound(text)))
 
 
 def shown(value):

@@ -77,7 +77,8 @@ class Run:
         raise AssertionError(f"there was no {what}: {self.process.communicate()[1]}")
 
     def _files(self) -> int:
-        return len(list((self.folder / "out").glob("*.csv")))
+        # Answers of windows: when they come, both queries have been started, and the script has been carried out.
+        return len(list((self.folder / "windows").glob("*.csv")))
 
     def send(self, how: str) -> None:
         number, whom = how.split()

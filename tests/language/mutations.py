@@ -37,7 +37,7 @@ _TEXT = """
     SYMMETRIC IS NOT IN ANY SOME EXISTS AND OR XOR DIV CASE WHEN THEN ELSE END CAST TRY_CAST EXTRACT INTERVAL MINUTES
     SECOND DAY DATE TIMESTAMP ARRAY STRUCT MAP INT STRING REPLACE RENAME IF SET SELECT FROM JOIN CREATE STREAM SINK
     QUERY INSERT INTO SOURCE OPTIONS SLACK IDLE AFTER KEEP PUNCTUATED EXPLAIN WHY SHOW DESCRIBE DROP COMMENT DEFAULT
-    BAD FILE REJECT STOP
+    BAD FILE REJECT STOP SINCE UNTIL START EARLIEST NOW GB REGISTER UNREGISTER INVOKE REGISTRATIONS
     PRIMARY KEY UNIQUE CHECK CONSTRAINT UNSIGNED FORMAT HINT STRAIGHT_JOIN GLOBAL ASOF PREWHERE FINAL SETTINGS INDEXED
     FORCE USE PROCEDURE OUTFILE LOCK SHARE NOWAIT SKIP LOCKED WINDOW_START count(*) max(x) upper('a') {}
     /*+_BROADCAST(t)_*/ "q" `b` 1.5 2L 5e3 0x1F X'1F' r'a' WITH_x_AS_(SELECT_1)
@@ -47,6 +47,7 @@ CLAUSES = frozenset(
     [
         *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "OFFSET", "WINDOW", "OVER", "FILTER"),
         *("UNION", "EMIT EVERY", "EMIT ON CHANGE", "SOURCE", "OPTIONS", "SLACK", "IDLE", "KEEP", "TO", "WITH", "LEFT"),
+        *("SINCE", "UNTIL", "START AT"),
         *("PARTITION BY", "RANGE", "ROWS", "SLIDE", "WA", "PA", "WITHIN GROUP", "SET", "VALUES", "ON", "USING", "AND"),
         *("JOIN", "[", ","),
     ]
@@ -249,7 +250,8 @@ def _inside(thing: Any) -> object:
 
 def said(text: str) -> list[str]:
     """The words of a text that say something, each in one spelling."""
-    tokens = _without_time_of_windows(_without_what_is_known(tokenize(text)))
+    tokens = _without_lists_of_exists(_without_doubled_keys(tokenize(text)))
+    tokens = _without_time_of_windows(_without_what_is_known(tokens))
     words = [word for token in tokens for word in _said(token)]
     for row, rest in DEFAULTS.items():
         places = [i for i in range(len(words)) if tuple(words[i : i + len(row)]) == row]
@@ -282,6 +284,50 @@ def _without_time_of_windows(tokens: list[Token]) -> list[Token]:
     return kept
 
 
+def _without_doubled_keys(tokens: list[Token]) -> list[Token]:
+    """A key that stands twice in GROUP BY groups no further."""
+    kept: list[Token] = []
+    keys: list[list[str]] | None = None  # those of the list at hand, the last of which may still grow
+    depth, begun = 0, 0
+    for token in tokens:
+        word = token.text.upper()
+        ends = depth == 0 and (word == "," or word in _BEHIND_KEYS)
+        if keys is not None and ends:
+            if keys[-1] in keys[:-1]:
+                del kept[begun:]
+            keys = [*keys, []] if word == "," else None
+            begun = len(kept)
+        elif keys is not None:
+            keys[-1].append(word)
+        kept.append(token)
+        depth += (word == "(") - (word == ")")
+        if word == "GROUP BY":
+            keys, depth, begun = [[]], 0, len(kept)
+    if keys is not None and keys[-1] in keys[:-1]:
+        del kept[begun:]
+    return kept
+
+
+_BEHIND_KEYS = {")", ";", "HAVING", "ORDER BY", "LIMIT", "UNION", "EMIT", "WHERE", "]", "}"}
+
+
+def _without_lists_of_exists(tokens: list[Token]) -> list[Token]:
+    """EXISTS asks whether there is a row, whatever its columns are."""
+    kept: list[Token] = []
+    depth: int | None = None
+    for token in tokens:
+        word = token.text.upper()
+        if depth is not None and depth == 0 and word == "FROM":
+            depth = None
+        if depth is None:
+            kept.append(token)
+            if [t.text.upper() for t in kept[-3:]] == ["EXISTS", "(", "SELECT"]:
+                depth = 0
+        else:
+            depth += (word == "(") - (word == ")")
+    return kept
+
+
 def _said(token: Token) -> list[str]:
     if token.token_type is TokenType.IDENTIFIER and token.text.isidentifier():
         return [token.text.upper()]  # "q" is q
@@ -304,7 +350,7 @@ DEFAULTS = {
 
 ALIKE = (
     frozenset(
-        ["WINDOW_START", "WINDOW_END", "GROUP", "BY", ","]
+        ["WINDOW_START", "WINDOW_END", "EMITTED", "GROUP", "BY", ","]
     ),  # every window has its own: a key that changes nothing
     frozenset(["(", ")"]),  # CHAR(10), and brackets around what stands alone
     frozenset(["+"]),  # before a number
@@ -323,10 +369,10 @@ def differing(one: str, other: str) -> list[str]:
     """The words that one of two texts has and the other has not, but for names that nothing refers to."""
     words = [Counter(said(text)) for text in (one, other)]
     more = (words[0] - words[1]) + (words[1] - words[0])
-    names = {name.upper() for text in (one, other) for name in names_given(text)}
+    names = {SYNONYMS.get(name.upper(), name.upper()) for text in (one, other) for name in names_given(text)}
     left = {word for word in more if word.upper() not in names}
     if "." in left:  # a column says the same without the name of the only table that has it
-        left -= {table.upper() for text in (one, other) for table in tables_read(text)}
+        left -= {name.upper() for text in (one, other) for name in (*tables_read(text), *names_in_bodies(text))}
     return [] if any(left <= alike for alike in ALIKE) else sorted(left)
 
 
@@ -335,6 +381,15 @@ def tables_read(text: str) -> Iterator[str]:
     for before, word in pairwise(spelt(text)):
         if before.upper() in {"FROM", "JOIN"}:
             yield word
+
+
+def names_in_bodies(text: str) -> Iterator[str]:
+    """The names that parameters can be called by in bodies, and the columns of oldest(): it may have but one."""
+    words = [word.upper() for word in spelt(text)]
+    yield from (after for before, after in pairwise(words) if before == "AGGREGATE")
+    for place in range(len(words) - 4):
+        if words[place : place + 4] == ["OLDEST", "(", ")", "."]:
+            yield words[place + 4]
 
 
 def names_given(text: str) -> Iterator[str]:

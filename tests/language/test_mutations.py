@@ -90,7 +90,7 @@ def test_no_word_is_passed_over() -> None:
 @pytest.mark.spark
 def test_spark_refuses_nothing_that_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    host = Host(spark, tmp_path, lambda name: tmp_path / name, buckets=1)
+    host = Host(spark, tmp_path, lambda name: tmp_path / name, history_of=lambda name: tmp_path / name)
     refused = []
     cases = {text: case for _, case, text, ended, _ in ends() if ended in {"changed", "same"}}
     shown = [found for text, case in cases.items() for found in accepted(text, readable(case.catalog))]
@@ -113,7 +113,7 @@ def planned(found: Accepted, host: Host) -> None:
     place = QueryPlace(host.base, "query", fresh=True)
     host = host if found.select.bounded else replace(host, place=place)
     plan = apply_passes(build(found.select), found.catalog)
-    frame = lower(physical(plan, facts_of(host.base, arrow=False)), host)
+    frame = lower(physical(plan, replace(facts_of(host.base, arrow=False), set_buckets=1)), host)
     to_arrow_schema(as_read(frame).schema, timezone="UTC")
     optimized(frame, found.select.bounded)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from sqlglot import parse_one
 
+from millstream.catalog.schema import sql_type
 from millstream.language.clauses.time_bounds import time_bounds
+from tests.expressions.drawn_conditions import tree
 
 SECOND = 1_000_000
+
+TYPES = {**dict.fromkeys("abc", sql_type("timestamp")), "x": sql_type("interval day to second")}
 
 
 @pytest.mark.parametrize(
@@ -30,13 +33,13 @@ SECOND = 1_000_000
     ],
 )
 def test_one_condition(written: str, low: int | None, high: int | None) -> None:
-    found = time_bounds([parse_one(written)], "a", "b")
+    found = time_bounds([tree(written, TYPES)], "a", "b")
     assert (found.low, found.high, found.rest) == (low, high, ())
 
 
 def test_several_conditions_meet_at_the_narrowest() -> None:
     written = ["b >= a - INTERVAL '9' SECOND", "b >= a - INTERVAL '4' SECOND", "b <= a + INTERVAL '1' HOUR", "b <= a"]
-    found = time_bounds([parse_one(w) for w in written], "a", "b")
+    found = time_bounds([tree(w, TYPES) for w in written], "a", "b")
     assert (found.low, found.high) == (-4 * SECOND, 0)
 
 
@@ -54,6 +57,6 @@ def test_several_conditions_meet_at_the_narrowest() -> None:
     ],
 )
 def test_what_says_something_else_is_left(written: str) -> None:
-    condition = parse_one(written)
+    condition = tree(written, TYPES)
     found = time_bounds([condition], "a", "b")
     assert (found.low, found.high, found.rest) == (None, None, (condition,))

@@ -14,23 +14,23 @@ from millstream.catalog.schema import type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch
 from millstream.expressions.arrow.types import column_of
 from millstream.expressions.build import calls
-from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.nodes import BUILDS
-from millstream.expressions.build.predicates import value
-from millstream.expressions.build.types import tree_type
+from millstream.expressions.build.bound import tree_of
+from millstream.expressions.compile.arrow import arrow_value
+from millstream.expressions.compile.spark import spark_text
+from millstream.expressions.elementary import elementary
 from millstream.expressions.functions.written_numbers import float32_text, float_text
-from millstream.expressions.tree import Call, Column
+from millstream.expressions.tree import Call
 from millstream.language.binder import bind
 from millstream.language.parse.dialect import Esl
 from millstream.language.parser import statements
 from millstream.language.types.checks import check
 from millstream.language.types.infer import infer
-from millstream.spark.expressions import spark_text
 from millstream.udas.arrow import to_values
 from millstream.udas.body import walk
 from millstream.udas.columns import numbers, to_arrow
 from millstream.udas.generated.compiled import compile_aggregate
 from millstream.udas.kernels.kernel import kernel_of
+from tests.laws.user_sql import user_sql
 from tests.laws.values import TYPES, replace, table
 
 
@@ -43,11 +43,16 @@ class Expression:
     reads: tuple[str, ...]
 
     @property
+    def parsed(self):
+        """The expression with its types, before it is a tree."""
+        parsed = parse_one(self.text, dialect=Esl)
+        infer(parsed, TYPES)
+        return parsed
+
+    @property
     def tree(self):
         """The expression as the binder leaves it."""
-        tree = parse_one(self.text, dialect=Esl)
-        infer(tree, TYPES)
-        return tree
+        return tree_of(self.parsed)
 
     @property
     def kind(self):
@@ -70,17 +75,17 @@ def expression(text):
 def arrow_form(given):
     """What computes an expression on Arrow tables, None if there is nothing that does."""
     try:
-        compute, type_ = value(given.tree, TYPES)
+        compute, type_ = arrow_value(given.tree)
     except ValueError:
         return None
     assert type_ == given.kind, f"{given.text} would be {type_}"
     return lambda: compute(table())
 
 
-def arrow_calls(given):
-    """The functions that are called for an expression on Arrow tables."""
-    tree = Builder(BUILDS, lambda node: Column(node.name, tree_type(node.type))).value(given.tree)
-    return {node.function for node in walk(tree) if isinstance(node, Call)}
+def tree_calls(given):
+    """The functions that the tree of an expression calls, and those that these mean."""
+    both = given.tree, elementary(given.tree)
+    return {node.function for tree in both for node in walk(tree) if isinstance(node, Call)}
 
 
 def body_of(given):
@@ -147,7 +152,7 @@ def computed(text):
         return None
     found = {"Arrow": arrow_form(given)}
     body = body_of(given) if not pa.types.is_list(given.kind) else None
-    called = set() if found["Arrow"] is None else arrow_calls(given)
+    called = tree_calls(given)
     if body is not None:
         found |= {"Python": python_form(given, body), "kernel": kernel_form(given, body)}
         called |= {node.function for node in walk(body.initialize) if isinstance(node, Call)}
@@ -174,7 +179,17 @@ GROUP = 250
 """So many expressions are one query of Spark."""
 
 
-def of_spark(spark, expressions):
+def as_user(given):
+    """An expression as its user has written it."""
+    return user_sql(given.parsed)
+
+
+def as_tree(given):
+    """An expression as its tree is written to Spark."""
+    return spark_text(given.tree)
+
+
+def of_spark(spark, expressions, write=as_user):
     """What Spark gives for expressions, by their texts; where it refuses one, its words."""
     frame = spark.createDataFrame(table())
     plain = [n for n in TYPES if n.endswith("ts_ntz")]
@@ -182,18 +197,18 @@ def of_spark(spark, expressions):
     frame = frame.withColumns({n: F.expr(f"CAST({n} AS TIMESTAMP_NTZ)") for n in plain}).cache()
     found = {}
     for start in range(0, len(expressions), GROUP):
-        found |= _asked(frame, expressions[start : start + GROUP])
+        found |= _asked(frame, expressions[start : start + GROUP], write)
     frame.unpersist()
     return found
 
 
-def _asked(frame, expressions):
-    texts = [f"{spark_text(e.tree)} AS c{i}" for i, e in enumerate(expressions)]
+def _asked(frame, expressions, write):
+    texts = [f"{write(e)} AS c{i}" for i, e in enumerate(expressions)]
     try:
         columns = frame.selectExpr(*texts).toArrow().columns
     except Exception as error:
         if len(expressions) == 1:
             return {expressions[0].text: str(error).splitlines()[0][:200]}
         half = len(expressions) // 2
-        return _asked(frame, expressions[:half]) | _asked(frame, expressions[half:])
+        return _asked(frame, expressions[:half], write) | _asked(frame, expressions[half:], write)
     return {e.text: c.combine_chunks() for e, c in zip(expressions, columns, strict=True)}

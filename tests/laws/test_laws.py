@@ -15,7 +15,7 @@ from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.udas.arrow import to_values
 from tests.drawing import THOROUGH, rounds
 from tests.laws import texts
-from tests.laws.forms import computed, known_names, of_spark, settle
+from tests.laws.forms import as_tree, as_user, computed, known_names, of_spark, settle
 from tests.laws.kept import KEPT
 from tests.laws.values import POOLS, table
 
@@ -85,7 +85,7 @@ def difference(given, ours, theirs):
 def wrong(spark, made):
     """What is wrong with the forms of some expressions."""
     wanted = of_spark(spark, [each.given for each in made])
-    found = []
+    found = list(wrong_in_spark(spark, [each.given for each in made], wanted))
     for each in made:
         for name, form in each.forms.items():
             try:
@@ -95,6 +95,20 @@ def wrong(spark, made):
             if told is not None:
                 found.append(f"{name}: {each.given.text}: {told}")
     return found
+
+
+def wrong_in_spark(spark, expressions, wanted):
+    """What is wrong with the trees of some expressions as they are written to Spark."""
+    others = [e for e in expressions if as_tree(e).replace("`", "") != as_user(e).replace("`", "").replace('"', "")]
+    found = of_spark(spark, others, as_tree)
+    for each in others:
+        ours, theirs = found[each.text], wanted[each.text]
+        if isinstance(ours, str) or isinstance(theirs, str):
+            told = None if isinstance(ours, str) and isinstance(theirs, str) else f"{ours}, and as SQL {theirs}"
+        else:
+            told = difference(each, ours, theirs)
+        if told is not None:
+            yield f"tree to Spark: {each.text} as {as_tree(each)}: {told}"
 
 
 def assert_same(spark, made):

@@ -62,6 +62,7 @@ UNARY = [
         "{0} IN ('a', 'ß', '10')",
         "{0} NOT IN (1, 0, -1)",
         "{0} IN (0, 1)",
+        "{0} IN ('1', 2)",
         "{0} NOT IN (0, NULL)",
     ),
     *("{0} BETWEEN '2024' AND '2024-3'", "{0} > '2024-02-29T12:00:00Z'", "{0} = '2024-2-29 12:0'", "{0} < 'b'"),
@@ -91,7 +92,12 @@ BINARY = [
     *(f"{{0}} {sign} {{1}}" for sign in SIGNS),
     *("{0} IN ({1}, 1)", "{0} IN ({1}, NULL)", "{0} NOT IN ({1})", "CASE {0} WHEN {1} THEN 1 ELSE 2 END"),
     *("CASE WHEN {0} IS NULL THEN {1} ELSE {0} END", "{0} BETWEEN {1} AND {1}", "NOT ({0} = {1})", "NOT ({0} < {1})"),
-    *("({0} - {1}) > INTERVAL 1 DAY", "({0} - {1}) * 2 <= INTERVAL '-1' SECOND", "{0} + ({0} - {1})"),
+    *(
+        "({0} - {1}) > INTERVAL 1 DAY",
+        "({0} - {1}) * 2 <= INTERVAL '-1' SECOND",
+        "{0} + ({0} - {1})",
+        "{0} + INTERVAL 1 HOUR / {1}",
+    ),
     *("trim(BOTH {1} FROM {0})", "trim(LEADING {1} FROM {0})", "trim(TRAILING {1} FROM {0})"),
 ]
 TERNARY = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.language.binder import bind
 from millstream.language.bound import Rows
 from millstream.language.parser import parse
-from millstream.mill.analysis import Analysis
+from millstream.mill.reports.analysis import Analysis
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes
@@ -13,6 +13,7 @@ from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.observe_steps import observe_steps
 from millstream.spark.run.progress import Counts
+from millstream.spark.run.task_seconds import TaskSeconds
 from millstream.spark.stage.bucket_work import BucketWork
 from tests.language.auctions import catalog
 
@@ -65,7 +66,7 @@ Project __k0 AS k, __r1 AS n
 └─ Filter __r1 > 9
    │    in stage 1
    └─ WindowAggregate SUM(v) (running total) by k, RANGE 1 minute, SLIDE 1 minute along ts, panes of 1 minute
-      │    stage 1, buckets by k; partial states of panes are exchanged
+      │    stage 1; buckets by k, one for each task of Spark; partial states of panes are exchanged
       │    -> 21 rows, from 60 that came as 3.6 kB, 1.500 seconds in 2 buckets, state 3.5 kB
       └─ Filter v > 3
          │    -> 2,700 rows of 9 files read, 2,100 exchanged after 0.036 seconds
@@ -75,6 +76,19 @@ Project __k0 AS k, __r1 AS n
   2.400 of work and sinks, 0.300 of planning, 0.150 of checkpoint
   late: 4 of s"""
     )
+
+
+def test_seconds_of_tasks_are_told_where_they_are_known() -> None:
+    counts = Counts()
+    counts.steps.tasks = TaskSeconds({1: 0.75}, last=1.25, beside=0.5)
+    lines = Analysis(plan(), counts).text.splitlines()
+    assert lines[1].endswith("-> 1.250 seconds of tasks")
+    assert lines[-1].endswith("together; 0.500 seconds of other tasks, as for joined tables")
+    counts.add(batch(0, 4000))
+    text = Analysis(plan(), counts).text
+    assert "state 4.0 kB, after 0.750 seconds of tasks for its inputs\n" in text
+    counts.steps.tasks.clear = False
+    assert "of tasks" not in Analysis(plan(), counts).text
 
 
 def test_steps_have_their_figures_by_name() -> None:

@@ -8,7 +8,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.bound import Define
 from millstream.language.parser import parse
-from millstream.mill.describe import headline
+from millstream.mill.reports.describe import headline
 from millstream.plan.algebra import Scan
 
 

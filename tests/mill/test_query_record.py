@@ -76,6 +76,18 @@ def test_a_record_without_fingerprints_is_of_an_earlier_version(home: Home) -> N
         home.query_place("q", record("window"))
 
 
+def test_fingerprints_in_other_words_are_of_an_earlier_version(home: Home) -> None:
+    file = begun(home, "q", record("window")) / "query.json"
+    written = json.loads(file.read_text())
+    del written["version"]
+    file.write_text(json.dumps(written))
+    with pytest.raises(RunError, match="was written by an earlier version"):
+        home.query_place("q", record("window"))
+    file.write_text(json.dumps({**written, "steps": []}))  # without state there is nothing to compare
+    with pytest.raises(RunError, match="its window aggregate is new"):
+        home.query_place("q", record("window"))
+
+
 def test_until_its_first_batch_is_complete_a_query_may_become_another(home: Home) -> None:
     place = home.query_place("q", record("window"))
     (place.folder / "checkpoint" / "offsets").mkdir(parents=True)

@@ -8,7 +8,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Start
 from millstream.language.parser import statements
-from millstream.mill.why_not import why_not
+from millstream.mill.reports.why_not import why_not
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
 from millstream.plan.passes import apply_passes

@@ -134,7 +134,7 @@ def wrong(text: str, known: Catalog, host: Host) -> Iterator[str]:
     plan = apply_passes(build(bound.select if isinstance(bound, Rows) else bound.query), known)
     with recorded() as seen:
         try:
-            lower(physical(plan, Facts()), host)
+            lower(physical(plan, Facts(tasks=2)), host)
         except AnalysisException as problem:
             yield f"{text}\n  is refused: {str(problem).splitlines()[0]}"
             return
@@ -162,7 +162,13 @@ def host(mill: Mill, tmp_path: Path) -> Host:
     mill.spark  # noqa: B018
     (tmp_path / "place").mkdir()
     place = QueryPlace(tmp_path / "place", "q", fresh=True)
-    return Host(mill.spark, tmp_path, lambda name: tmp_path / "logs" / name, place=place, buckets=2)
+    return Host(
+        mill.spark,
+        tmp_path,
+        lambda name: tmp_path / "logs" / name,
+        place=place,
+        registrations=tmp_path / "registrations",
+    )
 
 
 @pytest.mark.spark

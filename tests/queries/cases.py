@@ -70,10 +70,10 @@ class Case:
 
 @cache
 def all_cases() -> tuple[Case, ...]:
-    """The cases of all folders, or those that the variable QUERIES names, as in QUERIES='windows/*'."""
-    wanted = os.environ.get("QUERIES", "**/*").removesuffix(".esl")
-    shared = HERE / "shared"
-    return tuple(read_case(path) for path in sorted(HERE.glob(f"{wanted}.esl")) if shared not in path.parents)
+    """The cases of all folders, or those that the variable QUERIES names, as in QUERIES='windows/* over/ties'."""
+    wanted = [name.removesuffix(".esl") for name in os.environ.get("QUERIES", "**/*").split()]
+    paths = {path for name in wanted for path in HERE.glob(f"{name}.esl")}
+    return tuple(read_case(path) for path in sorted(paths) if HERE / "shared" not in path.parents)
 
 
 def read_case(path: Path) -> Case:

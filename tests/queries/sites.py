@@ -59,6 +59,10 @@ class Site:
         if self._mill is not None:
             self._mill.close()
 
+    def declare(self) -> None:
+        """Make everything known that the cases name."""
+        self._each(self._declare)
+
     def start(self, text: Callable[[Case], str]) -> None:
         """Carry out a text for each case, after what the case declares."""
         self._each(lambda case: self._start(case, text(case)))
@@ -90,9 +94,12 @@ class Site:
         assert self._mill is not None
         return self._mill
 
-    def _start(self, case: Case, text: str) -> None:
+    def _declare(self, case: Case) -> None:
         for declaration in self.declarations(case):
             self.mill.execute(declaration)
+
+    def _start(self, case: Case, text: str) -> None:
+        self._declare(case)
         self.mill.execute(text)
 
     def _ask(self, case: Case) -> Found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from tests.queries.cases import Case, all_cases
 from tests.queries.killed import killed
 from tests.queries.oracle import check
 from tests.queries.sites import Outcomes
-from tests.queries.ways import Resumed, Shuffled, shuffled_and_resumed, stored, whole
+from tests.queries.ways import TWINS, InCompany, Resumed, Shuffled, shuffled_and_resumed, stored, whole
 
 Way = Callable[[list[Case], Path], Outcomes]
 
@@ -26,15 +28,37 @@ FOLDERS = {folder: [c for c in all_cases() if c.path.parent.name == folder] for 
            sorted({c.path.parent.name for c in all_cases()})}  # fmt: skip
 
 
+def cases_of(folder: str, way: str) -> list[Case]:
+    """The cases of a folder that are run in a way."""
+    return [case for case in FOLDERS[folder] if case.runs(way.split(maxsplit=1)[0])]
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(("folder", "way"), [(f, w) for f in FOLDERS for w in WAYS if cases_of(f, w)])
 def test_queries_give_their_rows(folder: str, way: str, tmp_path: Path, subtests: pytest.Subtests) -> None:
-    cases = [case for case in FOLDERS[folder] if case.runs(way.split(maxsplit=1)[0])]
-    if not cases:
-        pytest.skip(f"no case of {folder} is run {way}")
+    cases = cases_of(folder, way)
     compare(cases, WAYS[way](cases, tmp_path), subtests)
+
+
+COMPANIES = (
+    [InCompany(seed, 1 + seed % 3, (None, 3)[seed % 2], seed % 3 == 0) for seed in range(1, 7)]
+    if THOROUGH
+    else [InCompany(parquet=True)]
+)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("company", COMPANIES, ids=str)
+def test_queries_in_company_give_their_rows(company: InCompany, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    cases = [case for case in all_cases() if case.runs("whole") and case.runs("shuffled")]
+    if not THOROUGH:
+        cases = random.Random(company.seed).sample(cases, min(len(cases), 12))
+    outcomes = company(cases, tmp_path)
+    assert company.shared[True] or "QUERIES" in os.environ, "no query has shared a reading"  # those chosen may not
+    compare(cases, outcomes, subtests)
+    compare(cases, {case.name: outcomes[f"{case.name}{TWINS[1]}"] for case in cases}, subtests)
 
 
 @pytest.mark.spark
@@ -42,7 +66,7 @@ def test_queries_give_their_rows(folder: str, way: str, tmp_path: Path, subtests
 def test_queries_that_are_killed_give_their_rows(tmp_path: Path, subtests: pytest.Subtests) -> None:
     cases = [case for case in all_cases() if case.runs("killed")]
     if not cases:
-        pytest.skip("no case is killed")
+        pytest.skip("none of the chosen cases is killed")
     compare(cases, killed(cases, tmp_path, kills=3 if THOROUGH else 1), subtests)
 
 

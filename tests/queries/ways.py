@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.mill import RunningQuery
+from millstream.spark.hosts.host_query import MemberHandle
 from tests.queries.arrivals import Arrival
 from tests.queries.cases import Case
 from tests.queries.oracle import Found
@@ -46,6 +48,45 @@ def _at_once(cases: list[Case], folder: Path, arrival: Arrival, buckets: int | N
         for site in there:
             site.finish(partial(_rows_of, batches=arrival.files))
     return outcomes
+
+
+@dataclass(frozen=True)
+class InCompany:
+    """Cases that are started in one text, in any order, each with a twin: those over one stream share its reading.
+
+    What a case and its twin gave are told apart by the names of the outcomes.
+    """
+
+    seed: int = 1
+    files: int = 2
+    buckets: int | None = None
+    parquet: bool = False
+    shared: Counter[bool] = field(default_factory=Counter)
+
+    def __call__(self, cases: list[Case], folder: Path) -> Outcomes:
+        """Run the cases."""
+        drawn = random.Random(self.seed)
+        with sites(cases, folder, Arrival(self.files, None, self.parquet)) as (there, outcomes):
+            for site in there:
+                site.arrive()
+                site.open(buckets=self.buckets)
+                site.declare()
+                queries = [f"CREATE QUERY {case.query}{twin} AS {case.select}" for case in site.cases for twin in TWINS]
+                drawn.shuffle(queries)
+                site.mill.execute(";\n".join(queries))
+            for site in there:
+                site.finish(lambda query, case: _rows_of(query, case, self.files))
+                for case in site.cases:
+                    twin = site.mill.query(f"{case.query}{TWINS[1]}")
+                    self.shared[isinstance(twin.handle, MemberHandle)] += 1
+                    try:
+                        outcomes[f"{case.name}{TWINS[1]}"] = _rows_of(twin, case, self.files)
+                    except Exception as problem:  # whatever it is, it is told under the name of the case
+                        outcomes[f"{case.name}{TWINS[1]}"] = problem
+        return outcomes
+
+
+TWINS = ("", "_twin")
 
 
 def _rows_of(query: RunningQuery, _: Case, batches: int) -> Found:

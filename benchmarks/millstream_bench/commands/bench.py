@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.cli.signals import leaving_in_order
-from millstream_bench.commands import compared, debs, idle, latency, nexmark, oop, plots, state, sweep, uda
+from millstream_bench.commands import (
+    compared,
+    debs,
+    idle,
+    latency,
+    many,
+    nexmark,
+    oop,
+    plots,
+    standing,
+    state,
+    sweep,
+    uda,
+)
 
-PARTS = (compared, latency, state, uda, idle, oop, nexmark, debs, sweep, plots)
+PARTS = (compared, latency, state, standing, uda, idle, many, oop, nexmark, debs, sweep, plots)
 
 
 def add_arguments(commands: Any) -> None:

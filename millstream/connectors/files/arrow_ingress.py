@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,9 +21,9 @@ from millstream.operators.tuples.row_steps import Step
 from millstream.operators.window_aggregate_job import TIME
 from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
-from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, sealed
+from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, seal_packets
 from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, TaskProgress
-from millstream.spark.stage.time_limits import Judged, judged
+from millstream.spark.stage.time_limits import Judged, judge_times
 
 PATH = "path"
 ORIGIN = "__origin"
@@ -60,6 +61,29 @@ class Reading:
     tables: tuple[pa.Schema, ...] = ()
     declared: pa.Schema | None = None
 
+    def opener(self) -> Opener:
+        """What opens the files of a task."""
+        return FileReader(self)
+
+
+class Found(NamedTuple):
+    """A piece of what is read: its place in the order of arrival, its rows, how many were read, and promises."""
+
+    run: Run | None
+    rows: pa.Table
+    read: int
+    promises: tuple[int, ...] = ()
+
+
+class Opener(Protocol):
+    """Opens what the rows of Spark name, and counts what is `bad`."""
+
+    bad: int
+
+    def pieces(self, batch: pa.RecordBatch, ordered: bool) -> Iterator[Found]:
+        """What is there; `ordered`, with what says where each piece comes."""
+        ...
+
 
 def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     """A function for mapInArrow from the names of files to packets; the first one of each file counts its rows."""
@@ -70,13 +94,13 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
             files = batch.num_rows
             tables = [_table(batch, number, schema) for number, schema in enumerate(reading.tables)]
             begun, passed = time.perf_counter(), _Passed()
-            reader = _Reader(reading)
-            for run, chunk in _pieces(batch, reader, ordered):
-                seen = judged(inlet.limits, chunk[reading.time].cast(pa.int64()))
-                rows = LazyRows.of(chunk if seen.good is None else chunk.filter(seen.good))
+            reader = reading.opener()
+            for found in reader.pieces(batch, ordered):
+                seen = judge_times(inlet.limits, found.rows[reading.time].cast(pa.int64()))
+                rows = LazyRows.of(found.rows if seen.good is None else found.rows.filter(seen.good))
                 for step in reading.steps:
                     rows = step(rows, tables)
-                passed.add(rows.table(), chunk.num_rows, seen, run)
+                passed.add(rows.table(), found, seen)
                 if passed.rows >= CHUNK_ROWS:
                     yield passed.packets(inlet, begun, files)
                     begun, passed, files = time.perf_counter(), _Passed(), 0
@@ -87,14 +111,26 @@ def direct_ingress(inlet: Inlet, reading: Reading) -> Arrow:
     return run
 
 
-class _Reader:
-    """Reads files, and counts those that are `bad`."""
+class FileReader:
+    """Opens files, and counts those that are bad."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self.bad = 0
 
-    def rows(self, path: str) -> Iterator[pa.RecordBatch]:
+    def pieces(self, batch: pa.RecordBatch, ordered: bool) -> Iterator[Found]:
+        """What the files of a batch hold; `ordered`, file by file."""
+        paths = batch.column(PATH).to_pylist()
+        if not ordered:
+            for chunk in chunks((b for path in paths for b in self._rows(path)), WORTH_IT):
+                yield Found(None, chunk, chunk.num_rows)
+            return
+        written = batch.column(WRITTEN).to_pylist()
+        for moment, name, path in sorted(zip(written, map(place_of, paths), paths, strict=True)):
+            for number, chunk in enumerate(chunks(self._rows(path), WORTH_IT)):
+                yield Found(Run(moment, name, 0, 0, number, 0), chunk, chunk.num_rows)
+
+    def _rows(self, path: str) -> Iterator[pa.RecordBatch]:
         """The columns of a file."""
         if self._reading.declared is None:
             return read(path, self._reading.schema)
@@ -105,18 +141,6 @@ class _Reader:
             return iter(())
 
 
-def _pieces(batch: pa.RecordBatch, reader: _Reader, ordered: bool) -> Iterator[tuple[Run | None, pa.Table]]:
-    """What the files of a batch hold; `ordered`, file by file, with what says where each piece comes."""
-    paths = batch.column(PATH).to_pylist()
-    if not ordered:
-        yield from ((None, chunk) for chunk in chunks((b for path in paths for b in reader.rows(path)), WORTH_IT))
-        return
-    written = batch.column(WRITTEN).to_pylist()
-    for moment, name, path in sorted(zip(written, map(place_of, paths), paths, strict=True)):
-        for number, chunk in enumerate(chunks(reader.rows(path), WORTH_IT)):
-            yield Run(moment, name, 0, 0, number, 0), chunk
-
-
 class _Passed:
     """The tuples that have passed all steps, and what was read for them."""
 
@@ -125,26 +149,29 @@ class _Passed:
         self._tables: list[pa.Table] = []
         self._newest: int | None = None
         self._runs: list[Run] = []
+        self._promises: list[int] = []
 
-    def add(self, rows: pa.Table, read: int, seen: Judged, run: Run | None) -> None:
-        """Tuples that passed, how many were read, what their time stamps are like, and where they come."""
-        if run is not None:
+    def add(self, rows: pa.Table, found: Found, seen: Judged) -> None:
+        """Tuples that passed, what they are of, and what the time stamps there are like."""
+        if found.run is not None:
             rows = in_run(rows, len(self._runs))
-            self._runs.append(run._replace(size=rows.num_rows))
+            self._runs.append(found.run._replace(size=rows.num_rows))
         self._tables.append(rows)
         self.rows += rows.num_rows
-        self.read += read
+        self.read += found.read
+        self._promises += found.promises
         self.rejected += seen.rejected
         self._newest = max((t for t in (self._newest, seen.newest) if t is not None), default=None)
 
     def packets(self, inlet: Inlet, begun: float, files: int, bad: int = 0) -> pa.RecordBatch:
         """All of them as packets; the first one counts what was read. A bad file is one row, and that is rejected."""
         if not self._tables:
-            return _counted(sealed(inlet, None, TaskProgress(feed=inlet.feed), begun), bad, files, bad)
+            return _counted(seal_packets(inlet, None, TaskProgress(feed=inlet.feed), begun), bad, files, bad)
         rows = pa.concat_tables(self._tables)
         ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
-        progress = TaskProgress(*ends, feed=inlet.feed, rejected=self.rejected, runs=runs)
-        return _counted(sealed(inlet, rows, progress, begun), self.read + bad, files, bad)
+        promises = tuple((None, time) for time in self._promises)
+        progress = TaskProgress(*ends, promises=promises, feed=inlet.feed, rejected=self.rejected, runs=runs)
+        return _counted(seal_packets(inlet, rows, progress, begun), self.read + bad, files, bad)
 
 
 def pack(schema: pa.Schema) -> Arrow:

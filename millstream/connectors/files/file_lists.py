@@ -35,7 +35,7 @@ ANY_AGE = {"maxFileAge": "1000000d"}
 
 def source_path(host: Host, source: Address, owner: str) -> str:
     """The absolute path of a source; a single file or folder on this machine must be there."""
-    path = host.path(source.rest)
+    path = host.path(source)
     if not is_local(path):
         return path
     path = plain(path)

@@ -16,7 +16,7 @@ def file_sink(
     host: Host, sink: Sink, options: dict[str, object], place: QueryPlace, endings: Collection[str] = ()
 ) -> BatchSink:
     """The folder that an address means, or the single file if it has one of these endings."""
-    path, kind = host.path(sink.address.rest), sink.address.kind
+    path, kind = host.path(sink.address), sink.address.kind
     if is_single_file(path, endings):
         return SingleFileSink(host.spark, path, kind, options, place)
     return FolderSink(host.spark, path, kind, options, place, host.written)

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as pt
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -102,20 +105,40 @@ class FolderSink:
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a batch aside, then put it in the place of an earlier try at the same batch."""
-        prefix = f"{self._mark}-{batch:09d}"
-        staging = f"{self._path}/{STAGING}{prefix}-{uuid.uuid4().hex[:8]}"
         self._check_folder()
-        counted = Observation()
+        staging, counted = self._aside(batch), Observation()
         rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
         rows.write.options(**self._options).format(self._kind).partitionBy(*self._partitions).save(staging)
-        written = int(counted.get["rows"])
+        return self._publish(staging, batch, int(counted.get["rows"]))
+
+    def takes(self, schema: pa.Schema) -> bool:
+        """Whether tables of Arrow can be written without Spark, and the files are as Spark's."""
+        plain = self._kind == "parquet" and self._folder is not None and not self._partitions
+        return plain and not any(pt.is_timestamp(f.type) and f.type.tz is None for f in schema)
+
+    def write_table(self, table: pa.Table, batch: int) -> int:
+        """The same with a table, as Spark would write it."""
+        self._check_folder()
+        staging = self._aside(batch)
+        Path(staging.removeprefix("file:")).mkdir(parents=True)
+        file = f"{staging.removeprefix('file:')}/part-00000.snappy.parquet"
+        pq.write_table(table, file, compression="snappy", use_deprecated_int96_timestamps=True, store_schema=False)
+        return self._publish(staging, batch, table.num_rows)
+
+    def _aside(self, batch: int) -> str:
+        return f"{self._path}/{STAGING}{self._prefix(batch)}-{uuid.uuid4().hex[:8]}"
+
+    def _prefix(self, batch: int) -> str:
+        return f"{self._mark}-{batch:09d}"
+
+    def _publish(self, staging: str, batch: int, written: int) -> int:
         with self._publishing:  # to stop a query waits for this, or it comes too late and finds the folder closed
             self._check_folder()
-            self._remove_earlier_try(prefix)
+            self._remove_earlier_try(self._prefix(batch))
             # An empty batch leaves no file, but the first one does: readers then find the header and the types.
             if written or not self._data_files():
                 for number, name in enumerate(self._files.below(staging)):
-                    self._put(f"{staging}/{name}", name.rpartition("/")[0], f"{prefix}-{number:05d}")
+                    self._put(f"{staging}/{name}", name.rpartition("/")[0], f"{self._prefix(batch)}-{number:05d}")
         self._files.remove(staging)
         return written
 

@@ -50,26 +50,48 @@ def explain_rejections(
     A header must be the first line of each file that holds anything; where there is one, the rows are not only those
     that are wrong, but all of the part with which a file `begins`.
     """
-    # Types travel to the workers by name: sqlglot's trees are heavier than what is needed there.
-    columns = [(c.name, type_name(c.type), c.nullable) for c in schema]
+    explainer = Explainer(schema, text_format, delimiter, header)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        csv.field_size_limit(LINE_BYTES + 1)
-        headers = _Headers(header, delimiter)
-        below_header = cache(partial(_columns_below, columns, delimiter))
+        told = explainer.begin()
         for batch in batches:
-            below = headers.without(batch) if header else batch
-            told = []
-            for row in below.filter(below["wrong"]).to_pylist():
-                # What is not UTF-8 is shown as it would be written in a program.
-                text = None if row["raw"] is None else row["raw"].decode(errors="backslashreplace")
-                own = columns if row["header"] is None else below_header(row["header"])
-                told.append((text, _why(row["raw"], row, own, text_format, delimiter), real_origin(row["origin"])))
-            rows = zip(*told, strict=True) if told else ((), (), ())
-            arrays = [pa.array(values, pa.string()) for values in rows]
-            yield pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])
+            _, reasons = told(batch)
+            yield reasons
 
     return run
+
+
+class Explainer:
+    """Tells why rows are rejected, in a task."""
+
+    def __init__(self, schema: Schema, text_format: str | None, delimiter: str, header: tuple[str, ...] = ()) -> None:
+        # Types travel to the workers by name: sqlglot's trees are heavier than what is needed there.
+        self._columns = [(c.name, type_name(c.type), c.nullable) for c in schema]
+        self._format, self._delimiter, self._header = text_format, delimiter, header
+
+    def begin(self) -> Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]:
+        """A function for the batches of a task, one after the other: the rows that are no headers, and the reasons."""
+        csv.field_size_limit(LINE_BYTES + 1)
+        headers = _Headers(self._header, self._delimiter)
+        below_header = cache(partial(_columns_below, self._columns, self._delimiter))
+
+        def tell(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+            below = headers.without(batch) if self._header else batch
+            told = []
+            for row in below.select(_ASKED).filter(below["wrong"]).to_pylist():
+                # What is not UTF-8 is shown as it would be written in a program.
+                text = None if row["raw"] is None else row["raw"].decode(errors="backslashreplace")
+                own = self._columns if row["header"] is None else below_header(row["header"])
+                why = _why(row["raw"], row, own, self._format, self._delimiter)
+                told.append((text, why, real_origin(row["origin"])))
+            rows = zip(*told, strict=True) if told else ((), (), ())
+            arrays = [pa.array(values, pa.string()) for values in rows]
+            return below, pa.RecordBatch.from_arrays(arrays, names=["raw", "reason", "origin"])
+
+        return tell
+
+
+_ASKED = ["raw", "length", "known", "origin", "header"]
 
 
 def _columns_below(declared: list[_Field], delimiter: str, header: str) -> list[_Field]:

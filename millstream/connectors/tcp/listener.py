@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from millstream.catalog.definitions import Stream
+from millstream.connectors.tcp import landing_log
 from millstream.connectors.tcp.landing_log import SEGMENT_BYTES, LogWriter
 from millstream.connectors.tcp.limits import Limits, limits_of, refuse_for_room, refuse_open_lines, refuse_silent
 from millstream.errors import RunError, SettingError
@@ -30,6 +31,11 @@ def listen(
     assert stream.source is not None  # noqa: S101  (a stream without source has no listener)
     place = str(options["host"]), int(stream.source.rest), log
     return TcpListener(*place, limits=limits_of(options), on_failure=on_failure)
+
+
+def trim(log: Path, position: int) -> None:
+    """Let go of the lines before a position, as far as whole files hold them."""
+    landing_log.trim(log, position)
 
 
 class TcpListener:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.folding import call, number
 from millstream.expressions.build.leaves import written_number
+from millstream.expressions.build.steps import call, number
 from millstream.expressions.build.time_arithmetic import time_arithmetic
 from millstream.expressions.build.types import as_decimal
 from millstream.expressions.tree import INT64, NULL, Literal, Type, Value
@@ -73,7 +74,7 @@ def negative(builder: Builder, node: exp.Expr) -> Value:
     if isinstance(inner, exp.Literal) and not inner.is_string:
         return written_number(builder, node, f"-{inner.name}")
     if SUFFIX in inner.meta:  # -128Y is a number, 128Y is none
-        return written_number(builder, node, f"-{inner.this.name}")
+        return replace(written_number(builder, node, f"-{inner.this.name}"), text=f"-{inner.meta[SUFFIX]}")
     return negated(builder, node, builder.value(inner))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from millstream.catalog.schema import SqlType, type_name
 from millstream.expressions.build.casts import cast, fits
-from millstream.expressions.build.folding import call
 from millstream.expressions.build.types import tree_type
 from millstream.expressions.functions.registry import FUNCTIONS
-from millstream.expressions.tree import BOOL, INT32, STRING, Type, Value
+from millstream.expressions.tree import BOOL, INT32, STRING, Call, OnlySpark, Type, Value
+from millstream.language.parse.spans import span_of
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 
@@ -27,10 +28,11 @@ class Unsupported(ValueError):
 
 
 class Builder:
-    """Makes values of the parts of an expression that knows its types; raises Unsupported for some.
+    """Makes values of the parts of an expression that knows its types.
 
     `columns` says what a column is, `types` which type at run time one of the language is, and `place` where all this
-    is computed. Numbers that fit a greater type become ones of it by a call only if it `widens` them.
+    is computed. Numbers that fit a greater type become ones of it by a call only if it `widens` them. Of a part that is
+    not among the functions, `otherwise` makes something; else Unsupported is raised.
     """
 
     def __init__(
@@ -41,18 +43,36 @@ class Builder:
         *,
         place: str = "outside of Spark",
         widens: bool = True,
+        otherwise: Build | None = None,
     ) -> None:
         self._builds = builds
         self.columns = columns
         self.types = types
         self.place = place
         self.widens = widens
+        self._otherwise = otherwise
         self._nodes: dict[int, tuple[Value, exp.Expr]] = {}
+        self._made: dict[int, Value] = {}
+
+    @property
+    def lenient(self) -> bool:
+        """Whether there is something for every part."""
+        return self._otherwise is not None
 
     def value(self, node: exp.Expr) -> Value:
         """The value of a part, in its own type."""
+        if id(node) not in self._made:
+            self._made[id(node)] = self._known(_placed(self._build(node), node), node)
+        return self._made[id(node)]
+
+    def _build(self, node: exp.Expr) -> Value:
         build = self._builds.get(type(node), self._builds[exp.Func])
-        return self._known(build(self, node), node)
+        try:
+            return build(self, node)
+        except Unsupported:
+            if self._otherwise is None:
+                raise
+        return self._otherwise(self, node)
 
     def value_as(self, node: exp.Expr, to: Type) -> Value:
         """A part as a value of a type."""
@@ -87,11 +107,13 @@ class Builder:
         """A part that must be a text, or can be read as one."""
         return self.value_as(node, STRING)
 
-    def call(self, node: exp.Expr, name: str, arguments: Sequence[Value], type_: Type) -> Value:
+    def call(
+        self, node: exp.Expr, name: str, arguments: Sequence[Value], type_: Type, unwritten: bool = False
+    ) -> Value:
         """A call of a function that not every type has."""
         if name not in FUNCTIONS:
             raise self.refusal(node)
-        return call(name, arguments, type_)
+        return Call(name, tuple(arguments), type_, unwritten)
 
     def type(self, node: exp.Expr) -> Type:
         """The type of what a part gives."""
@@ -116,6 +138,13 @@ class Builder:
     def _known(self, value: Value, node: exp.Expr) -> Value:
         self._nodes.setdefault(id(value), (value, node))  # with the value itself, so that no other gets its id
         return value
+
+
+def _placed(value: Value, node: exp.Expr) -> Value:
+    """A value that knows its place in the text."""
+    if isinstance(value, Call | OnlySpark) and value.span is None and (span := span_of(node)) is not None:
+        return replace(value, span=span)
+    return value
 
 
 Build = Callable[[Builder, exp.Expr], Value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -12,9 +13,10 @@ from millstream.expressions.build import choices, rounding
 from millstream.expressions.build.arithmetic import computed, negated
 from millstream.expressions.build.builder import Builder, Unsupported
 from millstream.expressions.build.casts import cast
-from millstream.expressions.build.folding import call
 from millstream.expressions.build.leaves import written_number
+from millstream.expressions.build.steps import call
 from millstream.expressions.build.types import sql_type_of
+from millstream.expressions.elementary import known
 from millstream.expressions.functions.registry import BY_SQL_NAME, FUNCTIONS
 from millstream.expressions.tree import (
     BOOL,
@@ -29,7 +31,8 @@ from millstream.expressions.tree import (
     Value,
 )
 from millstream.language.parse.call_name import name_of_call
-from millstream.language.parse.spark_dialect import SUFFIX
+from millstream.language.parse.dialect import Esl
+from millstream.language.parse.spark_dialect import LITERAL_TYPES, SUFFIX
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 
@@ -79,15 +82,17 @@ def _cast(builder: Builder, node: exp.Expr, argument: exp.Expr, wanted: SqlType)
     floating = to is not None and to.is_whole and sql_type_of(argument).this is exp.DType.TIMESTAMPNTZ
     found = None if to is None or floating else cast(inner, to, widens=builder.widens)
     # TIMESTAMP 'now' is no cast that fails, but a word that Spark knows.
-    word = type(node) is exp.Cast and isinstance(found, Literal) and found.value is None and inner.type == STRING
-    if found is None or word:
+    literal = known(found) if found is not None and type(node) is exp.Cast and inner.type == STRING else None
+    if found is None or (literal is not None and literal.value is None):
         raise builder.refusal(node, f"a cast to {type_name(wanted)} is not possible {builder.place}")
+    if literal is not None and node.this.is_string and wanted.this in LITERAL_TYPES:
+        return replace(literal, text=node.sql(dialect=Esl))
     return found
 
 
 def pipe(builder: Builder, node: exp.Expr) -> Value:
     """`a || b`."""
-    return call("concat", [builder.text(n) for n in (node.this, node.expression)], STRING)
+    return call("append", [builder.text(n) for n in (node.this, node.expression)], STRING)
 
 
 def function(builder: Builder, node: exp.Expr) -> Value:
@@ -96,7 +101,7 @@ def function(builder: Builder, node: exp.Expr) -> Value:
     if name in BY_SQL_NAME:
         return _plain(builder, node, name, arguments)
     if name == "string" and len(arguments) == 1:
-        return builder.text(arguments[0])
+        return call("string", [builder.text(arguments[0])], STRING)
     if name in _CASTS and len(arguments) == 1:
         return _cast(builder, node, arguments[0], sql_type(_CASTS[name]))
     if name in _AMONG and len(arguments) > (name in {"greatest", "least"}):
@@ -106,8 +111,10 @@ def function(builder: Builder, node: exp.Expr) -> Value:
     special, counts = _SPECIAL.get(name, (None, ()))
     if special is not None and len(arguments) in counts:
         return special(builder, node, arguments)
-    known = [n for n in NAMES if n not in FUNCTIONS or FUNCTIONS[n].python is not None]
-    hint = suggest(name, known)
+    if builder.lenient:
+        raise builder.refusal(node, f"the function {name} is Spark's own")
+    callable_ = [n for n in NAMES if n not in FUNCTIONS or FUNCTIONS[n].python is not None]
+    hint = suggest(name, callable_)
     raise builder.refusal(node, f"the function {name} cannot be used {builder.place} yet", hint)
 
 
@@ -141,6 +148,11 @@ def _check_time(name: str, node: exp.Expr) -> None:
 
 def _arithmetic(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
     return computed(builder, node, _ARITHMETIC[name_of_call(node) or ""], *arguments)
+
+
+def _positive(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
+    type_ = builder.type(node)
+    return call("positive", [builder.value_as(arguments[0], type_)], type_)
 
 
 def _positive_remainder(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
@@ -188,7 +200,7 @@ _SPECIAL: dict[str, tuple[Special, Sequence[int]]] = {
     "isnotnull": (_null_test("is_not_null"), (1,)),
     **dict.fromkeys(("abs", "floor", "ceil", "ceiling"), (rounding.rounded, (1,))),
     "round": (rounding.round_, (1, 2)),
-    "positive": (lambda builder, node, arguments: builder.value_as(arguments[0], builder.type(node)), (1,)),
+    "positive": (_positive, (1,)),
     "negative": (lambda builder, node, arguments: negated(builder, node, builder.value(arguments[0])), (1,)),
     "log": (_log, (1, 2)),
     "if": (choices.if_, (3,)),

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from millstream.expressions.build.builder import Builder
 from millstream.expressions.build.comparisons import compared
-from millstream.expressions.build.folding import call
-from millstream.expressions.tree import BOOL, Case, Literal, Value
+from millstream.expressions.build.steps import call
+from millstream.expressions.tree import Call, Case, Literal, Value
 
 
 def case(builder: Builder, node: exp.Expr) -> Value:
@@ -26,23 +26,22 @@ def case(builder: Builder, node: exp.Expr) -> Value:
 def if_(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
     """`IF(a, b, c)`."""
     type_ = builder.type(node)
-    condition, then, other = arguments
-    return Case(((builder.truth(condition), builder.value_as(then, type_)),), builder.value_as(other, type_), type_)
+    condition, *values = arguments
+    return call("if", [builder.truth(condition), *(builder.value_as(n, type_) for n in values)], type_)
 
 
 def nvl2(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
     """`nvl2(a, b, c)`: b where a is not NULL."""
     type_ = builder.type(node)
-    known = call("is_not_null", [builder.value(arguments[0])], BOOL)
-    then, other = (builder.value_as(n, type_) for n in arguments[1:])
-    return Case(((known, then),), other, type_)
+    return call("nvl2", [builder.value(arguments[0]), *(builder.value_as(n, type_) for n in arguments[1:])], type_)
 
 
 def nullif(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> Value:
     """`nullif(a, b)`."""
     equal = compared(builder, node, "eq", *arguments)
+    assert isinstance(equal, Call)  # noqa: S101
     first = builder.value(arguments[0])
-    return Case(((equal, Literal(None, first.type)),), first, first.type)
+    return call("nullif", [first, *equal.arguments], first.type)
 
 
 def among(builder: Builder, node: exp.Expr, name: str, arguments: Sequence[exp.Expr]) -> Value:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import reduce
 
 from sqlglot import exp
 
 from millstream.catalog.schema import type_name
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.folding import call
+from millstream.expressions.build.steps import call
 from millstream.expressions.build.types import meeting, sql_type_of
-from millstream.expressions.tree import BOOL, Literal, Value
+from millstream.expressions.elementary import known
+from millstream.expressions.reading import joined
+from millstream.expressions.tree import BOOL, Call, Value
 from millstream.language.parse.written import written
 from millstream.language.types import coercion as c
 
@@ -35,7 +36,7 @@ def compared(builder: Builder, node: exp.Expr, name: str, left: exp.Expr, right:
     """Two parts of a node, compared in the type in which they meet."""
     for side, other in ((left, right), (right, left)):
         # Spark makes TRUE or FALSE of these even for NULL.
-        if name not in {"eq", "ne", "same"} and c.is_integral(sql_type_of(side)) and _is_beyond(other):
+        if name not in {"eq", "ne", "same", "differs"} and c.is_integral(sql_type_of(side)) and _is_beyond(other):
             raise builder.refusal(node)
     return call(name, _alike(builder, node, [left, right]), BOOL)
 
@@ -60,9 +61,9 @@ def _alike(builder: Builder, node: exp.Expr, sides: Sequence[exp.Expr]) -> list[
     found = [builder.fitted(v, to, s) for v, s in zip(values, sides, strict=True)]
     for before, after in zip(values, found, strict=True):
         if (
-            isinstance(before, Literal)
-            and isinstance(after, Literal)
-            and (before.value is None) != (after.value is None)
+            (one := known(before)) is not None
+            and (other := known(after)) is not None
+            and (one.value is None) != (other.value is None)
         ):
             # A text that is no such value: where no CAST is written, Spark may read some of it all the same.
             raise builder.refusal(node, f"{written(node)} cannot be compared {builder.place}")
@@ -74,13 +75,16 @@ def between(builder: Builder, node: exp.Expr) -> Value:
     if node.args.get("symmetric"):
         raise builder.refusal(node)
     low = compared(builder, node, "ge", node.this, node.args["low"])
-    return call("and", [low, compared(builder, node, "le", node.this, node.args["high"])], BOOL)
+    high = compared(builder, node, "le", node.this, node.args["high"])
+    assert isinstance(low, Call)  # noqa: S101
+    assert isinstance(high, Call)  # noqa: S101
+    return call("between", [*low.arguments, *high.arguments], BOOL)
 
 
 def same(builder: Builder, node: exp.Expr) -> Value:
     """`a <=> b`, and `a IS DISTINCT FROM b`."""
-    found = compared(builder, node, "same", node.this, node.expression)
-    return found if isinstance(node, exp.NullSafeEQ) else call("not", [found], BOOL)
+    name = "same" if isinstance(node, exp.NullSafeEQ) else "differs"
+    return compared(builder, node, name, node.this, node.expression)
 
 
 def in_(builder: Builder, node: exp.Expr) -> Value:
@@ -96,8 +100,8 @@ def in_(builder: Builder, node: exp.Expr) -> Value:
     if len(types) > 1:
         message = f"{written(node)} cannot be compared {builder.place}"
         raise builder.refusal(node, message, "CAST all to one type")
-    equal = [compared(builder, node, "eq", node.this, member) for member in listed]
-    return reduce(lambda one, other: call("or", [one, other], BOOL), equal)
+    pairs = [compared(builder, node, "eq", node.this, member) for member in listed]
+    return call("among", [side for pair in pairs if isinstance(pair, Call) for side in pair.arguments], BOOL)
 
 
 def is_(builder: Builder, node: exp.Expr) -> Value:
@@ -107,7 +111,10 @@ def is_(builder: Builder, node: exp.Expr) -> Value:
     if isinstance(node.expression, exp.Boolean):
         truth = exp.Boolean(this=node.expression.this)
         truth.type = c.BOOLEAN
-        return call("same", _alike(builder, node, [node.this, truth]), BOOL)
+        value, _ = _alike(builder, node, [node.this, truth])
+        if value.type != BOOL:
+            raise builder.refusal(node)
+        return call("is_true" if truth.this else "is_false", [value], BOOL)
     raise builder.refusal(node)
 
 
@@ -123,11 +130,9 @@ def connected(builder: Builder, node: exp.Expr) -> Value:
     while isinstance(current, kind):
         parts.append(current.expression)
         current = current.this
-    name = "and" if kind is exp.And else "or"
-    result = builder.truth(current)
-    for part in reversed(parts):
-        result = call(name, [result, builder.truth(part)], BOOL)
-    return result
+    found = joined("and" if kind is exp.And else "or", [builder.truth(part) for part in (current, *reversed(parts))])
+    assert found is not None  # noqa: S101
+    return found
 
 
 def like(builder: Builder, node: exp.Expr) -> Value:

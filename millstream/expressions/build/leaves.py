@@ -7,11 +7,14 @@ from decimal import Decimal
 from sqlglot import exp
 
 from millstream.expressions.build.builder import Builder
+from millstream.expressions.build.types import sql_type_of, tree_type
 from millstream.expressions.functions.decimals import MOST_DIGITS
 from millstream.expressions.functions.floats import float32
 from millstream.expressions.tree import BOOL, INTERVAL, MONTHS, NULL, STRING, Literal, Type, Value
 from millstream.intervals import interval
 from millstream.language.parse import written_values
+from millstream.language.parse.dialect import Esl
+from millstream.language.parse.spark_dialect import SUFFIX
 
 
 def column(builder: Builder, node: exp.Expr) -> Value:
@@ -48,7 +51,7 @@ def written_number(builder: Builder, node: exp.Expr, text: str) -> Literal:
     value = number(text, type_)
     if value is None:
         raise builder.refusal(node)
-    return Literal(value, type_)
+    return Literal(value, type_, str(node.meta[SUFFIX]) if SUFFIX in node.meta else text)
 
 
 def number(text: str, type_: Type) -> int | float | Decimal | None:
@@ -72,13 +75,20 @@ def length(builder: Builder, node: exp.Expr) -> Value:
     count, _, name = words.partition(" ")
     months = {"YEAR": 12, "MONTH": 1}.get(name.strip().upper().removesuffix("S"))
     if months and count.isdigit():
-        return Literal(sign * months * int(count), MONTHS)
+        return Literal(sign * months * int(count), _type(node, MONTHS), node.sql(dialect=Esl))
     micros = written_values.micros(node)
     if micros is not None:
-        return Literal(micros, INTERVAL)
+        return Literal(micros, _type(node, INTERVAL), node.sql(dialect=Esl))
     try:
         found = interval(words)
     except (ValueError, OverflowError):
         message = f"this INTERVAL cannot be used {builder.place}"
         raise builder.refusal(node, message, "write it as INTERVAL 5 SECONDS") from None
-    return Literal(sign * (found.days * 86_400_000_000 + found.seconds * 10**6 + found.microseconds), INTERVAL)
+    micros = sign * (found.days * 86_400_000_000 + found.seconds * 10**6 + found.microseconds)
+    return Literal(micros, _type(node, INTERVAL), node.sql(dialect=Esl))
+
+
+def _type(node: exp.Expr, plain: Type) -> Type:
+    """The type of an interval, with its units where the binder knows them."""
+    found = tree_type(sql_type_of(node))
+    return found if found == plain and found is not None else plain

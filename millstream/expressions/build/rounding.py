@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from millstream.expressions.build.builder import Builder, Unsupported
 from millstream.expressions.build.casts import BITS
-from millstream.expressions.build.folding import call, number
+from millstream.expressions.build.steps import call, number
+from millstream.expressions.elementary import known
 from millstream.expressions.tree import FLOAT64, INT32, Literal, Value
 from millstream.language.parse.call_name import name_of_call
 
@@ -22,7 +23,7 @@ def rounded(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> 
     if name == "abs":
         return builder.call(node, f"abs_{type_.name}", [builder.fitted(value, type_, arguments[0])], type_)
     if value.type.is_whole:
-        return builder.fitted(value, type_, arguments[0])
+        return call(f"{'ceil' if name == 'ceil' else 'floor'}_int", [value], type_)
     if type_.name == "decimal":
         return call(f"{name}_decimal", [value], type_)
     return call(name, [builder.fitted(value, FLOAT64, arguments[0])], type_)
@@ -32,7 +33,7 @@ def round_(builder: Builder, node: exp.Expr, arguments: Sequence[exp.Expr]) -> V
     """`round(a)`, and `round(a, 2)`."""
     value, type_ = builder.value(arguments[0]), builder.type(node)
     digits = builder.argument(arguments[1], INT32) if len(arguments) > 1 else number(0)
-    if not isinstance(digits, Literal):
+    if known(digits) is None:
         message = "ROUND takes a number of digits that is written out"
         raise Unsupported(node, message, "write it like round(x, 2)", mistake=True)
     if type_.name == "decimal":

@@ -5,10 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millstream.expressions.build.builder import Builder
-from millstream.expressions.build.folding import call
-from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, TIMESTAMP, Literal, Value
+from millstream.expressions.build.steps import call
+from millstream.expressions.tree import DATE, FLOAT64, INTERVAL, TIMESTAMP, Value
 
-_DAY = Literal(86_400_000_000, INT64)
 _TIMESTAMPS = ("timestamp", "timestamp_ntz")
 
 
@@ -23,24 +22,23 @@ def time_arithmetic(builder: Builder, node: exp.Expr, operator: type[exp.Expr], 
         raise builder.refusal(node)
     match left.type.name, right.type.name:
         case ("date", "date") if minus:
-            days = call("days_between", [left, right], INT32)
-            return call("mul_int64", [days, _DAY], INTERVAL)
+            return call("days_apart", [left, right], INTERVAL)
         case ("timestamp" | "timestamp_ntz" | "date", "timestamp" | "timestamp_ntz" | "date") if minus:
             both = [builder.fitted(v, TIMESTAMP, node) for v in (left, right)]
-            return call("sub_int64", both, INTERVAL)
+            return call("time_apart", both, INTERVAL)
         case ("interval", "interval") | ("months", "months"):
             return call("sub_int64" if minus else "add_int64", [left, right], left.type)
         case ("timestamp" | "timestamp_ntz", "interval"):
             return call("subtract_interval" if minus else "add_interval", [left, right], left.type)
         case ("date", "interval"):
             if builder.type(node) == DATE:
-                days = call("div_int64", [right, _DAY], INT32)
-                return call("subtract_days" if minus else "add_days", [left, days], DATE)
+                return call("subtract_day_interval" if minus else "add_day_interval", [left, right], DATE)
             start = builder.fitted(left, TIMESTAMP, node)
             return call("subtract_interval" if minus else "add_interval", [start, right], TIMESTAMP)
         case ("timestamp" | "date", "months"):
-            months = call("neg_int64", [right], MONTHS) if minus else right
-            return call("add_months" if left.type == DATE else "shift_months", [left, months], left.type)
+            if left.type == DATE:
+                return call("subtract_month_interval" if minus else "add_month_interval", [left, right], DATE)
+            return call("shift_months_back" if minus else "shift_months", [left, right], left.type)
         case ("date", _) if right.type.is_whole:
             return call("subtract_days" if minus else "add_days", [left, right], DATE)
     raise builder.refusal(node)
@@ -52,6 +50,4 @@ def _scaled(builder: Builder, node: exp.Expr, operator: type[exp.Expr], left: Va
     if left.type.name not in {"interval", "months"}:
         raise builder.refusal(node)
     factor = builder.fitted(right, FLOAT64, node)
-    if operator is exp.Div:
-        factor = call("div_float64", [Literal(1.0, FLOAT64), factor], FLOAT64)
-    return call("scale_interval", [left, factor], left.type)
+    return call("divide_interval" if operator is exp.Div else "scale_interval", [left, factor], left.type)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
-from millstream.catalog.schema import SqlType
+from millstream.catalog.schema import UNKNOWN, SqlType, sql_type, type_name
 from millstream.expressions.tree import (
     BOOL,
+    CALENDAR,
     DATE,
     FLOAT32,
     FLOAT64,
@@ -22,6 +25,7 @@ from millstream.expressions.tree import (
     TIMESTAMP_NTZ,
     Type,
 )
+from millstream.expressions.written import type_text
 from millstream.language.types import coercion as c
 from millstream.language.types import decimals
 
@@ -43,22 +47,43 @@ _WHOLE_DIGITS = {"int8": 3, "int16": 5, "int32": 10, "int64": 20}
 
 
 def tree_type(type_: SqlType) -> Type | None:
-    """The type at run time, None for types that only Spark computes with.
+    """The type of values in trees, None where only Spark can tell.
 
     >>> from millstream.catalog.schema import sql_type
     >>> [str(tree_type(sql_type(name))) for name in ("decimal(10, 2)", "timestamp", "array<int>", "map<int, int>")]
-    ['decimal(10, 2)', 'timestamp', 'array(int32)', 'None']
+    ['decimal(10, 2)', 'timestamp', 'array(int32)', 'map(int32, int32)']
     """
     plain = c.spelt(type_)
     if plain.this in _PLAIN:
         return _PLAIN[plain.this]
     if c.is_interval(plain):
-        return MONTHS if c.is_months(plain) else INTERVAL
-    if plain.this is exp.DType.ARRAY and plain.expressions:
-        element = tree_type(plain.expressions[0])
-        return None if element is None else Type("array", element=element)
+        units = c.units(plain)
+        return replace(MONTHS if c.is_months(plain) else INTERVAL, units=tuple(units)) if units else CALENDAR
     digits = decimals.digits(plain)
-    return Type("decimal", *digits) if c.is_decimal(plain) and digits else None
+    if c.is_decimal(plain):
+        return Type("decimal", *digits) if digits else None
+    if c.is_nested(plain):
+        return _nested(plain)
+    return None if c.is_unknown(plain) else Type(type_name(plain).lower())
+
+
+def _nested(type_: SqlType) -> Type | None:
+    if type_.this is exp.DType.STRUCT:
+        fields = [(f.name, tree_type(f.args["kind"])) for f in type_.expressions if isinstance(f, exp.ColumnDef)]
+        known = tuple((name, inner) for name, inner in fields if inner is not None)
+        return Type("struct", fields=known) if known and len(known) == len(type_.expressions) else None
+    inner = [tree_type(part) for part in type_.expressions]
+    match type_.this, inner:
+        case exp.DType.ARRAY, [Type() as element]:
+            return Type("array", element=element)
+        case exp.DType.MAP, [Type() as key, Type() as element]:
+            return Type("map", element=element, key=key)
+    return None
+
+
+def sql_type_for(type_: Type) -> SqlType:
+    """The type of the language that values of a tree have."""
+    return c.NULL if type_ == NULL else UNKNOWN if type_.name == "unknown" else sql_type(type_text(type_))
 
 
 def sql_type_of(node: exp.Expr) -> SqlType:

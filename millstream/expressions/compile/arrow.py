@@ -1,7 +1,7 @@
 """Trees to steps over Arrow tables, for what never becomes rows of Spark.
 
-An expression means here what it means in the text that Spark gets, see `millstream.spark.expressions`: a step that
-fails for one row gives NULL there.
+An expression means here what it means in the text that Spark gets, see `millstream.expressions.compile.spark`: a step
+that fails for one row gives NULL there.
 """
 
 from __future__ import annotations
@@ -9,8 +9,19 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.types as pt
 
-from millstream.expressions.arrow.steps import Applied, ColumnOf, Constant, Step, WhereTrue, Whole, applied, choose
+from millstream.expressions.arrow.steps import (
+    Applied,
+    ArrowExpression,
+    ColumnOf,
+    Constant,
+    Step,
+    WhereTrue,
+    Whole,
+    applied,
+    choose,
+)
 from millstream.expressions.arrow.types import arrow_type, column_of
+from millstream.expressions.elementary import elementary
 from millstream.expressions.functions.arrays import arrow_array_of
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import BOOL, NULL, Call, Case, Column, Literal, Type, Value
@@ -22,6 +33,39 @@ class NoArrowForm(ValueError):
     def __init__(self, value: Value) -> None:
         super().__init__("this has no form for Arrow")
         self.value = value
+
+
+def arrow_value(value: Value) -> tuple[ArrowExpression, pa.DataType]:
+    """An expression as a function of tables that have its columns, and the type of what it gives.
+
+    NoArrowForm says which part of it has none.
+    """
+    return arrow_steps(elementary(value))
+
+
+def arrow_condition(condition: Value) -> ArrowExpression:
+    """A condition as a function of tables that have its columns; it can be pickled.
+
+    >>> from millstream.expressions.tree import INT32
+    >>> positive = Call("gt", (Column("a.x", INT32), Literal(0, INT32)), BOOL)
+    >>> holds = arrow_condition(Call("and", (positive, Column("b.y", BOOL)), BOOL))
+    >>> holds(pa.table({"a.x": pa.array([1, 2, -3], pa.int32()), "b.y": [None, True, None]})).to_pylist()
+    [None, True, False]
+    """
+    if condition.type == NULL:
+        condition = Call("null_as", (condition,), BOOL, unwritten=True)
+    if condition.type != BOOL:
+        raise NoArrowForm(condition)
+    return arrow_value(condition)[0]
+
+
+def without_arrow_form(condition: Value) -> Value | None:
+    """The first part of a condition that has no form for Arrow; None if all of it has one."""
+    try:
+        arrow_condition(condition)
+    except NoArrowForm as refusal:
+        return refusal.value
+    return None
 
 
 def arrow_steps(value: Value) -> tuple[Whole, pa.DataType]:

@@ -28,6 +28,7 @@ from millstream.expressions.functions.function import (
 )
 from millstream.expressions.functions.timestamps import convert_time
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64, INT32, INT64, Call
+from millstream.expressions.written import CAST, TRY_CAST
 
 
 def to_int(a: Maybe, bits: int) -> Maybe:
@@ -172,15 +173,44 @@ def widen(a: Maybe) -> Maybe:
     return a
 
 
+def kernel_widen(a: Number, a_null: bool) -> Result:
+    """A number in a wider type: the same number."""
+    return a, a_null
+
+
+def null_as(a: Maybe) -> Maybe:
+    """NULL in a type: all that is ever made of NULL."""
+    return None
+
+
+def kernel_null_as(a: Number, a_null: bool) -> Result:
+    """NULL in a type."""
+    return a, True
+
+
 FUNCTIONS = (
-    Function("widen", (ANY,), ANY, widen, arrow=_converted),
-    Function("float32", (FLOAT64,), FLOAT32, float32, kernel_float32, arrow=_converted),
-    Function("decimal", (DECIMAL, DIGITS, DIGITS), DECIMAL, decimal, arrow=_converted),
-    Function("float_to_int", (FLOAT64, DIGITS), INT64, to_int, kernel_float_to_int, arrow=_converted),
-    Function("int_to_int", (WHOLE, DIGITS), INT64, to_int, kernel_int_to_int, arrow=_converted),
-    Function("decimal_to_int", (DECIMAL, DIGITS), INT64, to_int, arrow=_converted),
-    Function("to_float", (ANY,), FLOAT64, to_float, kernel_to_float, arrow=_converted),
-    Function("float_to_decimal", (FLOAT64, DIGITS, DIGITS), DECIMAL, float_to_decimal),
-    Function("to_bool", (ANY,), BOOL, to_bool, kernel_to_bool),
-    Function("bool_to_int", (BOOL,), INT32, bool_to_int, kernel_bool_to_int, arrow=_converted),
+    Function("null_as", (ANY,), ANY, null_as, kernel_null_as, written=CAST, spark=TRY_CAST),
+    Function("widen", (ANY,), ANY, widen, kernel_widen, arrow=_converted, written=CAST, spark=TRY_CAST),
+    Function("float32", (FLOAT64,), FLOAT32, float32, kernel_float32, arrow=_converted, written=CAST, spark=TRY_CAST),
+    Function("decimal", (DECIMAL, DIGITS, DIGITS), DECIMAL, decimal, arrow=_converted, written=CAST, spark=TRY_CAST),
+    Function(
+        "float_to_int",
+        (FLOAT64, DIGITS),
+        INT64,
+        to_int,
+        kernel_float_to_int,
+        arrow=_converted,
+        written=CAST,
+        spark=TRY_CAST,
+    ),
+    Function(
+        "int_to_int", (WHOLE, DIGITS), INT64, to_int, kernel_int_to_int, arrow=_converted, written=CAST, spark=TRY_CAST
+    ),
+    Function("decimal_to_int", (DECIMAL, DIGITS), INT64, to_int, arrow=_converted, written=CAST, spark=TRY_CAST),
+    Function("to_float", (ANY,), FLOAT64, to_float, kernel_to_float, arrow=_converted, written=CAST, spark=TRY_CAST),
+    Function("float_to_decimal", (FLOAT64, DIGITS, DIGITS), DECIMAL, float_to_decimal, written=CAST, spark=TRY_CAST),
+    Function("to_bool", (ANY,), BOOL, to_bool, kernel_to_bool, written=CAST, spark=TRY_CAST),
+    Function(
+        "bool_to_int", (BOOL,), INT32, bool_to_int, kernel_bool_to_int, arrow=_converted, written=CAST, spark=TRY_CAST
+    ),
 )

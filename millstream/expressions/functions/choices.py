@@ -18,6 +18,8 @@ from millstream.expressions.functions.function import (
     Result,
     plain,
 )
+from millstream.expressions.tree import BOOL, Call, Case, Literal, Value
+from millstream.expressions.written import Writing, called
 
 # Only NaN differs from itself, and asking for that costs less than a call.
 # ruff: noqa: PLR0124
@@ -83,7 +85,28 @@ def arrow_least(*values: Values) -> Values:
     return reduce(_lesser, values)
 
 
+def _if(call: Call) -> Value:
+    condition, then, otherwise = call.arguments
+    return Case(((condition, then),), otherwise, call.type)
+
+
+def _nullif(call: Call) -> Value:
+    value, *compared = call.arguments
+    return Case(((Call("eq", tuple(compared), BOOL), Literal(None, call.type)),), value, call.type)
+
+
+def _nvl2(call: Call) -> Value:
+    value, then, otherwise = call.arguments
+    return Case(((Call("is_not_null", (value,), BOOL), then),), otherwise, call.type)
+
+
+_NULLIF = Writing("NULLIF", lambda call, parts: called("NULLIF").write(call, [parts[0], parts[2]]))
+"""The value comes once more, in the type in which it is compared."""
+
 FUNCTIONS = (
+    Function("if", (BOOL, ANY, ANY), ANY, strict=False, means=_if),
+    Function("nullif", (ANY, ANY, ANY), SAME, strict=False, written=_NULLIF, means=_nullif),
+    Function("nvl2", (ANY, ANY, ANY), ANY, strict=False, means=_nvl2),
     Function(
         "greatest", (ANY, ANY), SAME, greatest, kernel_greatest, many=True, strict=False, arrow=plain(arrow_greatest)
     ),

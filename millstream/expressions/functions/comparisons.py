@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -11,8 +12,10 @@ import pyarrow.types as pt
 
 from millstream.expressions.arrow.types import arrow_type, column_of
 from millstream.expressions.arrow.values import Values, as_array
-from millstream.expressions.functions.function import ANY, Computation, Function, Maybe, Number, Result, plain
-from millstream.expressions.tree import BOOL, Call, Literal
+from millstream.expressions.functions.function import ANY, SAME, Computation, Function, Maybe, Number, Result, plain
+from millstream.expressions.reading import joined
+from millstream.expressions.tree import BOOL, Call, Literal, Value
+from millstream.expressions.written import COMPARISON, PREDICATE, Text, Writing, infix, pattern
 
 # Only NaN differs from itself, and asking for that costs less than a call.
 # ruff: noqa: PLR0124
@@ -178,13 +181,57 @@ def _one_of(call: Call) -> Computation:
     return partial(arrow_among, wanted=known, with_null=None in wanted), (value,)
 
 
+def _differs(call: Call) -> Value:
+    return Call("not", (Call("same", call.arguments, BOOL),), BOOL)
+
+
+def _between(call: Call) -> Value:
+    ends = call.arguments[:2], call.arguments[2:]
+    return Call("and", tuple(Call(name, end, BOOL) for name, end in zip(("ge", "le"), ends, strict=True)), BOOL)
+
+
+def _among(call: Call) -> Value:
+    pairs = zip(call.arguments[::2], call.arguments[1::2], strict=True)
+    found = joined("or", [Call("eq", pair, BOOL) for pair in pairs])
+    assert found is not None  # noqa: S101
+    return found
+
+
+def _between_words(call: Call, parts: Sequence[Text]) -> Text:
+    value, low, _, high = (part.at(PREDICATE + 1) for part in parts)
+    return Text(f"{value} BETWEEN {low} AND {high}", PREDICATE)
+
+
+def _in(call: Call, parts: Sequence[Text]) -> Text:
+    return Text(f"{parts[0].at(PREDICATE + 1)} IN ({', '.join(part.text for part in parts[1:])})", PREDICATE)
+
+
+_SAME, _SAME_TO_SPARK = pattern("{0} IS NOT DISTINCT FROM {1}", PREDICATE), infix("<=>", COMPARISON)
+_DIFFERS, _BETWEEN = pattern("{0} IS DISTINCT FROM {1}", PREDICATE), Writing("BETWEEN", _between_words)
+_IN = Writing("IN", _in)
+_AMONG = Writing("IN", lambda call, parts: _in(call, [parts[0], *parts[1::2]]))
+"""The same where each member is compared in a type of its own: the value stands before each."""
+
 FUNCTIONS = (
-    Function("eq", (ANY, ANY), BOOL, eq, kernel_eq, arrow=plain(arrow_equal)),
-    Function("ne", (ANY, ANY), BOOL, ne, kernel_ne, arrow=plain(arrow_not_equal)),
-    Function("lt", (ANY, ANY), BOOL, lt, kernel_lt, arrow=plain(arrow_less)),
-    Function("le", (ANY, ANY), BOOL, le, kernel_le, arrow=plain(arrow_less_equal)),
-    Function("gt", (ANY, ANY), BOOL, gt, kernel_gt, arrow=plain(arrow_greater)),
-    Function("ge", (ANY, ANY), BOOL, ge, kernel_ge, arrow=plain(arrow_greater_equal)),
-    Function("same", (ANY, ANY), BOOL, same, kernel_same, strict=False, arrow=plain(arrow_same)),
-    Function("one_of", (ANY, ANY), BOOL, one_of, many=True, strict=False, arrow=_one_of),
+    Function("eq", (ANY, ANY), BOOL, eq, kernel_eq, arrow=plain(arrow_equal), written=infix("=", COMPARISON)),
+    Function("ne", (ANY, ANY), BOOL, ne, kernel_ne, arrow=plain(arrow_not_equal), written=infix("<>", COMPARISON)),
+    Function("lt", (ANY, ANY), BOOL, lt, kernel_lt, arrow=plain(arrow_less), written=infix("<", COMPARISON)),
+    Function("le", (ANY, ANY), BOOL, le, kernel_le, arrow=plain(arrow_less_equal), written=infix("<=", COMPARISON)),
+    Function("gt", (ANY, ANY), BOOL, gt, kernel_gt, arrow=plain(arrow_greater), written=infix(">", COMPARISON)),
+    Function("ge", (ANY, ANY), BOOL, ge, kernel_ge, arrow=plain(arrow_greater_equal), written=infix(">=", COMPARISON)),
+    Function(
+        "same",
+        (ANY, ANY),
+        BOOL,
+        same,
+        kernel_same,
+        strict=False,
+        arrow=plain(arrow_same),
+        written=_SAME,
+        spark=_SAME_TO_SPARK,
+    ),
+    Function("one_of", (ANY, ANY), BOOL, one_of, many=True, strict=False, arrow=_one_of, written=_IN),
+    Function("differs", (ANY, ANY), BOOL, strict=False, written=_DIFFERS, means=_differs),
+    Function("between", (ANY, SAME, ANY, ANY), BOOL, strict=False, written=_BETWEEN, means=_between),
+    Function("among", (ANY, ANY), BOOL, many=True, strict=False, written=_AMONG, means=_among),
 )

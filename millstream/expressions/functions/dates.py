@@ -11,6 +11,7 @@ from millstream.expressions.arrow.values import BITS_64, Values
 from millstream.expressions.functions.function import Arrow, Computation, Function, Maybe, formula, literals
 from millstream.expressions.functions.whole_numbers import arrow_add, kernel_forms, python_forms
 from millstream.expressions.tree import DATE, INT32, Call
+from millstream.expressions.written import MINUS, PLUS, days_later, within_days
 
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _ERA = 146_097  # days in 400 years
@@ -138,8 +139,28 @@ FUNCTIONS = (
     Function("dayofweek", (DATE,), INT32, dayofweek, sql=("dayofweek",), arrow=formula(dayofweek)),
     Function("dayofyear", (DATE,), INT32, dayofyear, sql=("dayofyear",)),
     Function("weekofyear", (DATE,), INT32, weekofyear, sql=("weekofyear",)),
-    Function("add_months", (DATE, INT32), DATE, add_months, sql=("add_months",)),
-    Function("add_days", (DATE, INT32), DATE, _add, _kernel_add, sql=("date_add",), arrow=shifted(1)),
-    Function("subtract_days", (DATE, INT32), DATE, _sub, _kernel_sub, sql=("date_sub",), arrow=shifted(-1)),
+    Function("add_months", (DATE, INT32), DATE, add_months, sql=("add_months",), spark=within_days("ADD_MONTHS")),
+    Function(
+        "add_days",
+        (DATE, INT32),
+        DATE,
+        _add,
+        _kernel_add,
+        sql=("date_add",),
+        arrow=shifted(1),
+        written=PLUS,
+        spark=days_later("+", "TRY_ADD"),
+    ),
+    Function(
+        "subtract_days",
+        (DATE, INT32),
+        DATE,
+        _sub,
+        _kernel_sub,
+        sql=("date_sub",),
+        arrow=shifted(-1),
+        written=MINUS,
+        spark=days_later("-", "TRY_SUBTRACT"),
+    ),
     Function("days_between", (DATE, DATE), INT32, _sub, _kernel_sub, sql=("datediff", "date_diff")),
 )

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from millstream.expressions.arrow.values import Values, as_arrays, not_zero
 from millstream.expressions.functions.division import arrow_remainder
 from millstream.expressions.functions.function import DECIMAL, DIGITS, SAME, Arrow, Function, Maybe, sized
+from millstream.expressions.written import PRODUCT, SIGN, SUM, called, infix, prefix
 
 EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
 """Room for every decimal before it is fitted to its type."""
@@ -188,11 +189,46 @@ def _signed(function: Callable[..., Any]) -> Arrow:
 
 
 FUNCTIONS = (
-    Function("add_decimal", (DECIMAL, DECIMAL, DIGITS, DIGITS), DECIMAL, add_decimal, arrow=sized(arrow_add)),
-    Function("sub_decimal", (DECIMAL, DECIMAL, DIGITS, DIGITS), DECIMAL, sub_decimal, arrow=sized(arrow_subtract)),
-    Function("mul_decimal", (DECIMAL, DECIMAL, DIGITS, DIGITS), DECIMAL, mul_decimal, arrow=sized(arrow_multiply)),
-    Function("div_decimal", (DECIMAL, DECIMAL, DIGITS, DIGITS), DECIMAL, div_decimal, arrow=sized(arrow_divide)),
-    Function("mod_decimal", (DECIMAL, DECIMAL, DIGITS, DIGITS), DECIMAL, mod_decimal, arrow=sized(arrow_remainder_of)),
-    Function("neg_decimal", (DECIMAL,), SAME, neg_decimal, arrow=_signed(pc.negate)),
-    Function("abs_decimal", (DECIMAL,), SAME, abs_decimal, arrow=_signed(pc.abs)),
+    Function(
+        "add_decimal",
+        (DECIMAL, DECIMAL, DIGITS, DIGITS),
+        DECIMAL,
+        add_decimal,
+        arrow=sized(arrow_add),
+        written=infix("+", SUM),
+    ),
+    Function(
+        "sub_decimal",
+        (DECIMAL, DECIMAL, DIGITS, DIGITS),
+        DECIMAL,
+        sub_decimal,
+        arrow=sized(arrow_subtract),
+        written=infix("-", SUM),
+    ),
+    Function(
+        "mul_decimal",
+        (DECIMAL, DECIMAL, DIGITS, DIGITS),
+        DECIMAL,
+        mul_decimal,
+        arrow=sized(arrow_multiply),
+        written=infix("*", PRODUCT),
+    ),
+    Function(
+        "div_decimal",
+        (DECIMAL, DECIMAL, DIGITS, DIGITS),
+        DECIMAL,
+        div_decimal,
+        arrow=sized(arrow_divide),
+        written=infix("/", PRODUCT),
+    ),
+    Function(
+        "mod_decimal",
+        (DECIMAL, DECIMAL, DIGITS, DIGITS),
+        DECIMAL,
+        mod_decimal,
+        arrow=sized(arrow_remainder_of),
+        written=infix("%", PRODUCT),
+    ),
+    Function("neg_decimal", (DECIMAL,), SAME, neg_decimal, arrow=_signed(pc.negate), written=prefix("-", SIGN)),
+    Function("abs_decimal", (DECIMAL,), SAME, abs_decimal, arrow=_signed(pc.abs), written=called("ABS")),
 )

@@ -25,6 +25,7 @@ from millstream.expressions.functions.function import (
 )
 from millstream.expressions.functions.whole_numbers import LOWEST
 from millstream.expressions.tree import FLOAT32, FLOAT64, INT32, INT64
+from millstream.expressions.written import PRODUCT, called, infix
 
 
 def mod_int(a: Maybe, b: Maybe) -> Maybe:
@@ -214,16 +215,65 @@ def pmod_float32(a: Maybe, b: Maybe) -> Maybe:
     return mod_float32(float32(rest + b), b) if rest is not None and rest < 0 else rest
 
 
+_OVER, _DIV, _REST = infix("/", PRODUCT), infix("DIV", PRODUCT), infix("%", PRODUCT)
+_PMOD = called("PMOD")
+
 FUNCTIONS = (
-    Function("mod_int", (WHOLE, WHOLE), SAME, mod_int, kernel_mod_int, arrow=plain(arrow_remainder)),
-    Function("pmod_int", (WHOLE, WHOLE), SAME, pmod_int, kernel_pmod_int, arrow=plain(arrow_positive_remainder)),
-    Function("pmod_int32", (INT32, INT32), INT32, _pmod_int32, _kernel_pmod_int32, plain(arrow_positive_remainder)),
-    Function("pmod_int64", (INT64, INT64), INT64, _pmod_int64, _kernel_pmod_int64, plain(arrow_positive_remainder)),
-    Function("pmod_float64", (FLOAT64, FLOAT64), FLOAT64, pmod_float64, arrow=plain(arrow_positive_remainder)),
-    Function("pmod_float32", (FLOAT32, FLOAT32), FLOAT32, pmod_float32, arrow=plain(arrow_positive_remainder)),
-    Function("div_int64", (INT64, INT64), INT64, div_int64, kernel_div_int64, arrow=plain(arrow_whole_divide)),
-    Function("div_whole", (DECIMAL, DECIMAL), INT64, div_whole),
-    Function("div_float64", (FLOAT64, FLOAT64), FLOAT64, div_float64, kernel_div_float64, arrow=plain(arrow_divide)),
-    Function("mod_float64", (FLOAT64, FLOAT64), FLOAT64, mod_float64, kernel_mod_float64, arrow=plain(arrow_remainder)),
-    Function("mod_float32", (FLOAT32, FLOAT32), FLOAT32, mod_float32, arrow=plain(arrow_remainder)),
+    Function("mod_int", (WHOLE, WHOLE), SAME, mod_int, kernel_mod_int, arrow=plain(arrow_remainder), written=_REST),
+    Function(
+        "pmod_int",
+        (WHOLE, WHOLE),
+        SAME,
+        pmod_int,
+        kernel_pmod_int,
+        arrow=plain(arrow_positive_remainder),
+        written=_PMOD,
+    ),
+    Function(
+        "pmod_int32",
+        (INT32, INT32),
+        INT32,
+        _pmod_int32,
+        _kernel_pmod_int32,
+        plain(arrow_positive_remainder),
+        written=_PMOD,
+    ),
+    Function(
+        "pmod_int64",
+        (INT64, INT64),
+        INT64,
+        _pmod_int64,
+        _kernel_pmod_int64,
+        plain(arrow_positive_remainder),
+        written=_PMOD,
+    ),
+    Function(
+        "pmod_float64", (FLOAT64, FLOAT64), FLOAT64, pmod_float64, arrow=plain(arrow_positive_remainder), written=_PMOD
+    ),
+    Function(
+        "pmod_float32", (FLOAT32, FLOAT32), FLOAT32, pmod_float32, arrow=plain(arrow_positive_remainder), written=_PMOD
+    ),
+    Function(
+        "div_int64", (INT64, INT64), INT64, div_int64, kernel_div_int64, arrow=plain(arrow_whole_divide), written=_DIV
+    ),
+    Function("div_whole", (DECIMAL, DECIMAL), INT64, div_whole, written=_DIV),
+    Function(
+        "div_float64",
+        (FLOAT64, FLOAT64),
+        FLOAT64,
+        div_float64,
+        kernel_div_float64,
+        arrow=plain(arrow_divide),
+        written=_OVER,
+    ),
+    Function(
+        "mod_float64",
+        (FLOAT64, FLOAT64),
+        FLOAT64,
+        mod_float64,
+        kernel_mod_float64,
+        arrow=plain(arrow_remainder),
+        written=_REST,
+    ),
+    Function("mod_float32", (FLOAT32, FLOAT32), FLOAT32, mod_float32, arrow=plain(arrow_remainder), written=_REST),
 )

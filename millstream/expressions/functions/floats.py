@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from millstream.expressions.arrow.values import Values
 from millstream.expressions.functions.function import Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64
+from millstream.expressions.written import PRODUCT, SIGN, SUM, called, infix, prefix
 
 
 def add_float64(a: Maybe, b: Maybe) -> Maybe:
@@ -121,16 +122,55 @@ def _arrow_is_nan(value: Values) -> Values:
     return pc.fill_null(pc.is_nan(value), False)
 
 
+_ADD, _SUB, _MUL = infix("+", SUM), infix("-", SUM), infix("*", PRODUCT)
+_NEG, _ABS = prefix("-", SIGN), called("ABS")
+
 FUNCTIONS = (
-    Function("add_float64", (FLOAT64, FLOAT64), FLOAT64, add_float64, kernel_add_float64, arrow=plain(pc.add)),
-    Function("sub_float64", (FLOAT64, FLOAT64), FLOAT64, sub_float64, kernel_sub_float64, arrow=plain(pc.subtract)),
-    Function("mul_float64", (FLOAT64, FLOAT64), FLOAT64, mul_float64, kernel_mul_float64, arrow=plain(pc.multiply)),
-    Function("neg_float64", (FLOAT64,), FLOAT64, neg_float64, kernel_neg_float64, arrow=plain(pc.negate)),
-    Function("abs_float64", (FLOAT64,), FLOAT64, abs_float64, kernel_abs_float64, arrow=plain(pc.abs)),
-    Function("add_float32", (FLOAT32, FLOAT32), FLOAT32, add_float32, kernel_add_float32, arrow=plain(pc.add)),
-    Function("sub_float32", (FLOAT32, FLOAT32), FLOAT32, sub_float32, kernel_sub_float32, arrow=plain(pc.subtract)),
-    Function("mul_float32", (FLOAT32, FLOAT32), FLOAT32, mul_float32, kernel_mul_float32, arrow=plain(pc.multiply)),
-    Function("neg_float32", (FLOAT32,), FLOAT32, neg_float64, kernel_neg_float64, arrow=plain(pc.negate)),
-    Function("abs_float32", (FLOAT32,), FLOAT32, abs_float64, kernel_abs_float64, arrow=plain(pc.abs)),
+    Function(
+        "add_float64", (FLOAT64, FLOAT64), FLOAT64, add_float64, kernel_add_float64, arrow=plain(pc.add), written=_ADD
+    ),
+    Function(
+        "sub_float64",
+        (FLOAT64, FLOAT64),
+        FLOAT64,
+        sub_float64,
+        kernel_sub_float64,
+        arrow=plain(pc.subtract),
+        written=_SUB,
+    ),
+    Function(
+        "mul_float64",
+        (FLOAT64, FLOAT64),
+        FLOAT64,
+        mul_float64,
+        kernel_mul_float64,
+        arrow=plain(pc.multiply),
+        written=_MUL,
+    ),
+    Function("neg_float64", (FLOAT64,), FLOAT64, neg_float64, kernel_neg_float64, arrow=plain(pc.negate), written=_NEG),
+    Function("abs_float64", (FLOAT64,), FLOAT64, abs_float64, kernel_abs_float64, arrow=plain(pc.abs), written=_ABS),
+    Function(
+        "add_float32", (FLOAT32, FLOAT32), FLOAT32, add_float32, kernel_add_float32, arrow=plain(pc.add), written=_ADD
+    ),
+    Function(
+        "sub_float32",
+        (FLOAT32, FLOAT32),
+        FLOAT32,
+        sub_float32,
+        kernel_sub_float32,
+        arrow=plain(pc.subtract),
+        written=_SUB,
+    ),
+    Function(
+        "mul_float32",
+        (FLOAT32, FLOAT32),
+        FLOAT32,
+        mul_float32,
+        kernel_mul_float32,
+        arrow=plain(pc.multiply),
+        written=_MUL,
+    ),
+    Function("neg_float32", (FLOAT32,), FLOAT32, neg_float64, kernel_neg_float64, arrow=plain(pc.negate), written=_NEG),
+    Function("abs_float32", (FLOAT32,), FLOAT32, abs_float64, kernel_abs_float64, arrow=plain(pc.abs), written=_ABS),
     Function("is_nan", (FLOAT64,), BOOL, is_nan, kernel_is_nan, plain(_arrow_is_nan), sql=("isnan",), strict=False),
 )

@@ -4,7 +4,7 @@ Whoever computes with rows of Python calls the Python form, which takes None for
 compiles: for each argument it takes a value and whether that is NULL, whose value is then any, and it gives both. Such
 forms are functions of Python too, so that they are tested beside the others. Stages that read by themselves call a
 form that takes Arrow arrays of equal length, and single values that stand for as many, of which one at least is an
-array.
+array. Spark has its own: a function says how SQL writes it, and how Spark must be told where that would stop a query.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from millstream.expressions.arrow.types import arrow_type
 from millstream.expressions.arrow.values import elementwise
 from millstream.expressions.tree import Call, Literal, Type, Value
+from millstream.expressions.written import Writing, called
 
 Maybe = Any
 """A value, or None for NULL: its type is known to whoever made the call."""
@@ -46,6 +47,10 @@ class Function:
     `sql` are the names by which SQL calls it with arguments cast to its types; what else calls it is written out by
     whoever makes trees. `fewest` says how many arguments it needs where some are optional, `many` that the last may
     be repeated, and `strict` that it is NULL wherever an argument is.
+
+    `written` is how SQL writes it, for readers: as a call of its first name unless it says otherwise. `spark` is what
+    gives NULL in Spark where that would fail, if anything does. One that is said in other functions `means` those: it
+    has no other form. One that `varies` for some arguments is not computed before a query runs.
     """
 
     name: str
@@ -58,6 +63,20 @@ class Function:
     fewest: int | None = None
     many: bool = False
     strict: bool = True
+    written: Writing | None = None
+    spark: Writing | None = None
+    means: Callable[[Call], Value] | None = None
+    varies: Callable[..., bool] | None = None
+
+    @property
+    def words(self) -> Writing:
+        """How SQL writes it."""
+        return self.written or called((self.sql[0] if self.sql else self.name).upper())
+
+    def said(self, call: Call) -> tuple[Value, ...]:
+        """The arguments that SQL has: the size of the result is none of them."""
+        kinds = self.types(len(call.arguments)) or self.arguments
+        return tuple(value for value, kind in zip(call.arguments, kinds, strict=False) if kind != DIGITS)
 
     @property
     def word(self) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow.compute as pc
 
 from millstream.expressions.functions.function import ANY, Function, Maybe, Number, Result, plain
-from millstream.expressions.tree import BOOL
+from millstream.expressions.tree import BOOL, Call, Literal, Value
+from millstream.expressions.written import AND, NOT, OR, PREDICATE, infix, pattern, prefix
 
 
 def both(a: Maybe, b: Maybe) -> Maybe:
@@ -54,10 +57,50 @@ def is_not_null(a: Maybe) -> bool:
     return a is not None
 
 
+def _is(truth: bool, call: Call) -> Value:
+    return Call("same", (*call.arguments, Literal(truth, BOOL)), BOOL)
+
+
 FUNCTIONS = (
-    Function("and", (BOOL, BOOL), BOOL, both, kernel_both, strict=False, arrow=plain(pc.and_kleene)),
-    Function("or", (BOOL, BOOL), BOOL, either, kernel_either, strict=False, arrow=plain(pc.or_kleene)),
-    Function("not", (BOOL,), BOOL, negated, kernel_negated, arrow=plain(pc.invert)),
-    Function("is_null", (ANY,), BOOL, is_null, strict=False, arrow=plain(pc.is_null)),
-    Function("is_not_null", (ANY,), BOOL, is_not_null, strict=False, arrow=plain(pc.is_valid)),
+    Function(
+        "and",
+        (BOOL, BOOL),
+        BOOL,
+        both,
+        kernel_both,
+        strict=False,
+        arrow=plain(pc.and_kleene),
+        written=infix("AND", AND),
+    ),
+    Function(
+        "or",
+        (BOOL, BOOL),
+        BOOL,
+        either,
+        kernel_either,
+        strict=False,
+        arrow=plain(pc.or_kleene),
+        written=infix("OR", OR),
+    ),
+    Function("not", (BOOL,), BOOL, negated, kernel_negated, arrow=plain(pc.invert), written=prefix("NOT", NOT)),
+    Function(
+        "is_null",
+        (ANY,),
+        BOOL,
+        is_null,
+        strict=False,
+        arrow=plain(pc.is_null),
+        written=pattern("{0} IS NULL", PREDICATE),
+    ),
+    Function(
+        "is_not_null",
+        (ANY,),
+        BOOL,
+        is_not_null,
+        strict=False,
+        arrow=plain(pc.is_valid),
+        written=pattern("{0} IS NOT NULL", PREDICATE),
+    ),
+    Function("is_true", (BOOL,), BOOL, written=pattern("{0} IS TRUE", PREDICATE), means=partial(_is, True)),
+    Function("is_false", (BOOL,), BOOL, written=pattern("{0} IS FALSE", PREDICATE), means=partial(_is, False)),
 )

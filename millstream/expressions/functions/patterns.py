@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from millstream.expressions.arrow.values import Values
 from millstream.expressions.functions.function import Computation, Function, Maybe, literals
 from millstream.expressions.tree import BOOL, STRING, Call
+from millstream.expressions.written import PREDICATE, Writing, pattern
 
 _ESCAPE = "\\"
 
@@ -71,7 +72,13 @@ def _like(call: Call) -> Computation | None:
     return None if regex is None else (partial(arrow_matches, pattern=regex), call.arguments[:1])
 
 
+def _matches(word: str) -> Writing:
+    plain = pattern(f"{{0}} {word} {{1}}", PREDICATE)
+    escaped = pattern(f"{{0}} {word} {{1}} ESCAPE {{2}}", PREDICATE)
+    return Writing(word, lambda call, parts: (plain if len(parts) == 2 else escaped).write(call, parts))
+
+
 FUNCTIONS = (
-    Function("like", (STRING, STRING, STRING), BOOL, like, arrow=_like, fewest=2),
-    Function("ilike", (STRING, STRING, STRING), BOOL, ilike, fewest=2),
+    Function("like", (STRING, STRING, STRING), BOOL, like, arrow=_like, fewest=2, written=_matches("LIKE")),
+    Function("ilike", (STRING, STRING, STRING), BOOL, ilike, fewest=2, written=_matches("ILIKE")),
 )

@@ -14,6 +14,7 @@ from millstream.expressions.functions import (
     dates,
     decimals,
     division,
+    durations,
     floats,
     logic,
     mathematics,
@@ -29,7 +30,7 @@ from millstream.expressions.functions.function import Function
 
 FAMILIES: tuple[ModuleType, ...] = (
     *(whole_numbers, division, floats, decimals, mathematics, rounding),
-    *(comparisons, logic, choices, texts, patterns, dates, timestamps),
+    *(comparisons, logic, choices, texts, patterns, dates, timestamps, durations),
     *(casts, written_numbers, written_times, arrays),
 )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from millstream.expressions.functions.casts import to_int
 from millstream.expressions.functions.decimals import EXACT, decimal
-from millstream.expressions.functions.function import DECIMAL, DIGITS, SAME, WHOLE, Function, Maybe, Number, Result
+from millstream.expressions.functions.function import ANY, DECIMAL, DIGITS, SAME, WHOLE, Function, Maybe, Number, Result
 from millstream.expressions.functions.whole_numbers import HIGHEST, LOWEST
-from millstream.expressions.tree import FLOAT64, INT32, INT64
+from millstream.expressions.tree import FLOAT64, INT32, INT64, Call, Literal, Value
+from millstream.expressions.written import Text, Writing, called, type_text
 
 _ABOVE = 2.0**63
 
@@ -97,12 +99,37 @@ def round_decimal(a: Maybe, digits: Maybe, precision: int, scale: int) -> Maybe:
     return decimal(EXACT.multiply(EXACT.quantize(EXACT.divide(a, unit), Decimal(1)), unit), precision, scale)
 
 
+def _itself(call: Call) -> Value:
+    """What changes nothing but perhaps the type."""
+    (argument,) = call.arguments
+    return argument if argument.type == call.type else Call("widen", (argument,), call.type, unwritten=True)
+
+
+def _round(call: Call, parts: Sequence[Text]) -> Text:
+    digits = call.arguments[1]
+    return called("ROUND").write(call, parts[:1] if isinstance(digits, Literal) and digits.value == 0 else parts)
+
+
+def _round_whole(call: Call, parts: Sequence[Text]) -> Text:
+    """Tens may be more than there is room for, and then wrap around in silence."""
+    digits = call.arguments[1]
+    if isinstance(digits, Literal) and isinstance(digits.value, int) and digits.value >= 0:
+        return _round(call, parts)
+    return Text(f"TRY_CAST(ROUND(CAST({parts[0].text} AS DECIMAL(20, 0)), {parts[1].text}) AS {type_text(call.type)})")
+
+
+_FLOOR, _CEIL = called("FLOOR"), called("CEIL")
+_ROUND, _ROUND_WHOLE = Writing("ROUND", _round), Writing("ROUND", _round_whole)
+
 FUNCTIONS = (
-    Function("floor", (FLOAT64,), INT64, floor, kernel_floor),
-    Function("ceil", (FLOAT64,), INT64, ceil, kernel_ceil),
-    Function("floor_decimal", (DECIMAL,), DECIMAL, floor_decimal),
-    Function("ceil_decimal", (DECIMAL,), DECIMAL, ceil_decimal),
-    Function("round_float", (FLOAT64, INT32), FLOAT64, round_float),
-    Function("round_decimal", (DECIMAL, INT32, DIGITS, DIGITS), DECIMAL, round_decimal),
-    Function("round_int", (WHOLE, INT32, DIGITS), SAME, round_int),
+    Function("floor", (FLOAT64,), INT64, floor, kernel_floor, written=_FLOOR),
+    Function("ceil", (FLOAT64,), INT64, ceil, kernel_ceil, written=_CEIL),
+    Function("floor_decimal", (DECIMAL,), DECIMAL, floor_decimal, written=_FLOOR),
+    Function("ceil_decimal", (DECIMAL,), DECIMAL, ceil_decimal, written=_CEIL),
+    Function("floor_int", (WHOLE,), INT64, written=_FLOOR, means=_itself),
+    Function("ceil_int", (WHOLE,), INT64, written=_CEIL, means=_itself),
+    Function("positive", (ANY,), SAME, written=called("POSITIVE"), means=_itself),
+    Function("round_float", (FLOAT64, INT32), FLOAT64, round_float, written=_ROUND),
+    Function("round_decimal", (DECIMAL, INT32, DIGITS, DIGITS), DECIMAL, round_decimal, written=_ROUND),
+    Function("round_int", (WHOLE, INT32, DIGITS), SAME, round_int, written=_ROUND, spark=_ROUND_WHOLE),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from millstream.expressions.arrow.values import Values
 from millstream.expressions.functions.function import Computation, Function, Maybe, literals, plain, written_out
-from millstream.expressions.tree import BOOL, INT32, STRING, Call
+from millstream.expressions.tree import BOOL, INT32, STRING, Call, Value
+from millstream.expressions.written import SUM, Text, Writing, called, infix
 
 _SPACE = " "
 _BLANK, _NOTHING = pa.scalar(" "), pa.scalar("")
@@ -211,8 +212,30 @@ def arrow_endswith(value: Values, part: pa.Scalar) -> Values:
     return pc.ends_with(value, part.as_py())
 
 
+def _trimmed(name: str) -> Writing:
+    """The characters that go come first."""
+    return Writing(name, lambda call, parts: called(name).write(call, parts[::-1]))
+
+
+def _trim(call: Call, parts: Sequence[Text]) -> Text:
+    return called("TRIM" if len(parts) == 1 else "BTRIM").write(call, parts)
+
+
+def _itself(call: Call) -> Value:
+    """A text is made of the argument already, as it is where nobody asks for it."""
+    return call.arguments[0]
+
+
+def _append(call: Call) -> Value:
+    return Call("concat", call.arguments, STRING)
+
+
+_TRIM = Writing("TRIM", _trim)
+
 FUNCTIONS = (
     Function("concat", (STRING,), STRING, concat, sql=("concat",), many=True, arrow=plain(arrow_concat)),
+    Function("append", (STRING, STRING), STRING, written=infix("||", SUM), means=_append),
+    Function("string", (STRING,), STRING, means=_itself),
     Function("concat_ws", (STRING,), STRING, concat_ws, sql=("concat_ws",), many=True, strict=False),
     Function("upper", (STRING,), STRING, upper, sql=("upper", "ucase"), arrow=plain(arrow_upper)),
     Function("lower", (STRING,), STRING, lower, sql=("lower", "lcase"), arrow=plain(arrow_lower)),
@@ -225,13 +248,19 @@ FUNCTIONS = (
         arrow=plain(arrow_length),
     ),
     Function(
-        "substring", (STRING, INT32, INT32), STRING, substring, sql=("substr", "substring"), fewest=2, arrow=_substring
+        "substring", (STRING, INT32, INT32), STRING, substring, sql=("substring", "substr"), fewest=2, arrow=_substring
     ),
     Function("left", (STRING, INT32), STRING, left, sql=("left",), arrow=written_out(arrow_left)),
     Function("right", (STRING, INT32), STRING, right, sql=("right",), arrow=written_out(arrow_right)),
-    Function("trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1, arrow=written_out(arrow_trim)),
-    Function("ltrim", (STRING, STRING), STRING, ltrim, fewest=1, arrow=written_out(arrow_ltrim)),
-    Function("rtrim", (STRING, STRING), STRING, rtrim, fewest=1, arrow=written_out(arrow_rtrim)),
+    Function(
+        "trim", (STRING, STRING), STRING, trim, sql=("btrim",), fewest=1, arrow=written_out(arrow_trim), written=_TRIM
+    ),
+    Function(
+        "ltrim", (STRING, STRING), STRING, ltrim, fewest=1, arrow=written_out(arrow_ltrim), written=_trimmed("LTRIM")
+    ),
+    Function(
+        "rtrim", (STRING, STRING), STRING, rtrim, fewest=1, arrow=written_out(arrow_rtrim), written=_trimmed("RTRIM")
+    ),
     Function(
         "replace",
         (STRING, STRING, STRING),

@@ -37,6 +37,17 @@ from millstream.expressions.tree import (
     TIMESTAMP_NTZ,
     Call,
 )
+from millstream.expressions.written import (
+    CAST,
+    MINUS,
+    PLUS,
+    PRODUCT,
+    TRIED_MINUS,
+    TRIED_PLUS,
+    TRY_CAST,
+    infix,
+    within_time,
+)
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -220,8 +231,10 @@ def identity(a: Maybe) -> Maybe:
 _add, _sub, *_ = python_forms(64)
 
 FUNCTIONS = (
-    Function("day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of, arrow=sized(convert_time, 1)),
-    Function("midnight", (DATE,), TIMESTAMP, midnight, arrow=sized(convert_time, 1)),
+    Function(
+        "day_of", (TIMESTAMP,), DATE, day_of, kernel_day_of, arrow=sized(convert_time, 1), written=CAST, spark=TRY_CAST
+    ),
+    Function("midnight", (DATE,), TIMESTAMP, midnight, arrow=sized(convert_time, 1), written=CAST, spark=TRY_CAST),
     Function("hour", (TIMESTAMP,), INT32, hour, kernel_hour, sql=("hour",), arrow=formula(hour)),
     Function("minute", (TIMESTAMP,), INT32, minute, kernel_minute, sql=("minute",), arrow=formula(minute)),
     Function("second", (TIMESTAMP,), INT32, second, kernel_second, sql=("second",), arrow=formula(second)),
@@ -253,11 +266,40 @@ FUNCTIONS = (
         arrow=formula(unix_micros),
     ),
     Function("timestamp_micros", (INT64,), TIMESTAMP, identity, kernel_unix_micros, sql=("timestamp_micros",)),
-    Function("add_interval", (TIMESTAMP, INTERVAL), SAME, _add, kernel_add_int64, arrow=shifted(1)),
-    Function("subtract_interval", (TIMESTAMP, INTERVAL), SAME, _sub, kernel_sub_int64, arrow=shifted(-1)),
-    Function("with_zone", (TIMESTAMP_NTZ,), TIMESTAMP, identity, arrow=sized(convert_time, 1)),
-    Function("without_zone", (TIMESTAMP,), TIMESTAMP_NTZ, identity, arrow=sized(convert_time, 1)),
-    Function("shift_months", (TIMESTAMP, MONTHS), TIMESTAMP, shift_months),
-    Function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, date_trunc, sql=("date_trunc",), arrow=_truncated),
-    Function("scale_interval", (INTERVAL, FLOAT64), SAME, scale_interval),
+    Function(
+        "add_interval", (TIMESTAMP, INTERVAL), SAME, _add, kernel_add_int64, shifted(1), written=PLUS, spark=TRIED_PLUS
+    ),
+    Function(
+        "subtract_interval",
+        (TIMESTAMP, INTERVAL),
+        SAME,
+        _sub,
+        kernel_sub_int64,
+        shifted(-1),
+        written=MINUS,
+        spark=TRIED_MINUS,
+    ),
+    Function(
+        "with_zone", (TIMESTAMP_NTZ,), TIMESTAMP, identity, arrow=sized(convert_time, 1), written=CAST, spark=TRY_CAST
+    ),
+    Function(
+        "without_zone",
+        (TIMESTAMP,),
+        TIMESTAMP_NTZ,
+        identity,
+        arrow=sized(convert_time, 1),
+        written=CAST,
+        spark=TRY_CAST,
+    ),
+    Function("shift_months", (TIMESTAMP, MONTHS), TIMESTAMP, shift_months, written=PLUS, spark=TRIED_PLUS),
+    Function(
+        "date_trunc",
+        (STRING, TIMESTAMP),
+        TIMESTAMP,
+        date_trunc,
+        sql=("date_trunc",),
+        arrow=_truncated,
+        spark=within_time("DATE_TRUNC"),
+    ),
+    Function("scale_interval", (INTERVAL, FLOAT64), SAME, scale_interval, written=infix("*", PRODUCT)),
 )

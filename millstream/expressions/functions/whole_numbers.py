@@ -20,7 +20,21 @@ from millstream.expressions.functions.function import (
     Result,
     plain,
 )
-from millstream.expressions.tree import Type
+from millstream.expressions.tree import Call, Type
+from millstream.expressions.written import (
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    PRODUCT,
+    SIGN,
+    SUM,
+    Text,
+    Writing,
+    called,
+    infix,
+    prefix,
+    tried,
+)
 
 HIGHEST, LOWEST = 2**63 - 1, -(2**63)
 
@@ -214,6 +228,35 @@ def _fits(plain: Callable[..., Any], a: Any, b: Any, wrapped: Any) -> Any:
     return (a == 0) | (undone & ~((a == -1) & (b == least)))
 
 
+_SIGNS = {
+    "add": (infix("+", SUM), tried("TRY_ADD", infix("+", SUM))),
+    "sub": (infix("-", SUM), tried("TRY_SUBTRACT", infix("-", SUM))),
+    "mul": (infix("*", PRODUCT), tried("TRY_MULTIPLY", infix("*", PRODUCT))),
+    "neg": (
+        prefix("-", SIGN),
+        Writing("- a", lambda call, parts: Text(f"TRY_SUBTRACT({_zero(call)}, {parts[0].text})")),
+    ),
+    "abs": (called("ABS"), Writing("ABS", lambda call, parts: Text(f"NULLIF(ABS({parts[0].text}), {_least(call)})"))),
+}
+"""How each is written: for readers, and for Spark, where it would wrap around in silence."""
+
+_SUFFIXES = {"int8": "Y", "int16": "S", "int64": "L"}
+
+
+def _zero(call: Call) -> str:
+    return f"0{_SUFFIXES.get(call.type.name, '')}"
+
+
+def _least(call: Call) -> str:
+    """The number that is its own opposite."""
+    return f"-{2 ** (int(call.type.name.removeprefix('int')) - 1)}{_SUFFIXES.get(call.type.name, '')}"
+
+
+def _if_whole(plain: Writing, guarded: Writing) -> Writing:
+    """Of intervals, which are whole numbers here, the plain form."""
+    return Writing(plain.name, lambda call, parts: (guarded if call.type.is_whole else plain).write(call, parts))
+
+
 def _functions() -> Iterator[Function]:
     of_64: tuple[Callable[..., Result], ...] = (
         kernel_add_int64,
@@ -229,13 +272,19 @@ def _functions() -> Iterator[Function]:
         names = ("add", "sub", "mul", "neg", "abs")
         for name, python, kernel, arrow in zip(names, python_forms(bits), kernels, arrows, strict=True):
             arguments = (type_,) if name in {"neg", "abs"} else (type_, type_)
-            yield Function(f"{name}_{type_}", arguments, type_, python, kernel, arrow)
+            words, spark = _SIGNS[name]
+            guarded = _if_whole(words, spark)
+            yield Function(f"{name}_{type_}", arguments, type_, python, kernel, arrow, written=words, spark=guarded)
 
 
 FUNCTIONS = (
     *_functions(),
-    Function("bit_and", (WHOLE, WHOLE), SAME, bit_and, kernel_bit_and, arrow=plain(pc.bit_wise_and)),
-    Function("bit_or", (WHOLE, WHOLE), SAME, bit_or, kernel_bit_or, arrow=plain(pc.bit_wise_or)),
-    Function("bit_xor", (WHOLE, WHOLE), SAME, bit_xor, kernel_bit_xor, arrow=plain(pc.bit_wise_xor)),
-    Function("bit_not", (WHOLE,), SAME, bit_not, kernel_bit_not, arrow=plain(pc.bit_wise_not)),
+    Function(
+        "bit_and", (WHOLE, WHOLE), SAME, bit_and, kernel_bit_and, plain(pc.bit_wise_and), written=infix("&", BIT_AND)
+    ),
+    Function("bit_or", (WHOLE, WHOLE), SAME, bit_or, kernel_bit_or, plain(pc.bit_wise_or), written=infix("|", BIT_OR)),
+    Function(
+        "bit_xor", (WHOLE, WHOLE), SAME, bit_xor, kernel_bit_xor, plain(pc.bit_wise_xor), written=infix("^", BIT_XOR)
+    ),
+    Function("bit_not", (WHOLE,), SAME, bit_not, kernel_bit_not, plain(pc.bit_wise_not), written=prefix("~", SIGN)),
 )

@@ -12,6 +12,7 @@ from millstream.expressions.functions.casts import convert, to_int
 from millstream.expressions.functions.decimals import decimal
 from millstream.expressions.functions.function import DECIMAL, DIGITS, WHOLE, Function, Maybe, sized
 from millstream.expressions.tree import BOOL, FLOAT32, FLOAT64, INT64, STRING
+from millstream.expressions.written import CAST, TRY_CAST
 
 BLANKS = "".join(map(chr, range(33))) + "\x7f"
 """What Spark leaves out at both ends of a text: blanks and control characters of ASCII."""
@@ -179,15 +180,15 @@ def _written(text: str) -> str:
 
 
 FUNCTIONS = (
-    Function("text_to_int", (STRING, DIGITS), INT64, text_to_int),
-    Function("text_to_float", (STRING,), FLOAT64, text_to_float),
-    Function("text_to_float32", (STRING,), FLOAT32, text_to_float32),
-    Function("text_to_decimal", (STRING, DIGITS, DIGITS), DECIMAL, text_to_decimal),
-    Function("text_to_bool", (STRING,), BOOL, text_to_bool),
-    Function("int_text", (WHOLE,), STRING, int_text, arrow=sized(convert, 1)),
-    Function("bool_text", (BOOL,), STRING, bool_text),
-    Function("decimal_text", (DECIMAL,), STRING, decimal_text),
-    Function("short_decimal_text", (DECIMAL,), STRING, short_decimal_text),
-    Function("float_text", (FLOAT64,), STRING, float_text),
-    Function("float32_text", (FLOAT32,), STRING, float32_text),
+    Function("text_to_int", (STRING, DIGITS), INT64, text_to_int, written=CAST, spark=TRY_CAST),
+    Function("text_to_float", (STRING,), FLOAT64, text_to_float, written=CAST, spark=TRY_CAST),
+    Function("text_to_float32", (STRING,), FLOAT32, text_to_float32, written=CAST, spark=TRY_CAST),
+    Function("text_to_decimal", (STRING, DIGITS, DIGITS), DECIMAL, text_to_decimal, written=CAST, spark=TRY_CAST),
+    Function("text_to_bool", (STRING,), BOOL, text_to_bool, written=CAST, spark=TRY_CAST),
+    Function("int_text", (WHOLE,), STRING, int_text, arrow=sized(convert, 1), written=CAST, spark=TRY_CAST),
+    Function("bool_text", (BOOL,), STRING, bool_text, written=CAST, spark=TRY_CAST),
+    Function("decimal_text", (DECIMAL,), STRING, decimal_text, written=CAST, spark=TRY_CAST),
+    Function("short_decimal_text", (DECIMAL,), STRING, short_decimal_text, written=CAST, spark=TRY_CAST),
+    Function("float_text", (FLOAT64,), STRING, float_text, written=CAST, spark=TRY_CAST),
+    Function("float32_text", (FLOAT32,), STRING, float32_text, written=CAST, spark=TRY_CAST),
 )

@@ -12,6 +12,7 @@ from millstream.expressions.functions.function import Function, Maybe
 from millstream.expressions.functions.timestamps import DAY, SECOND, fits
 from millstream.expressions.functions.written_numbers import BLANKS
 from millstream.expressions.tree import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from millstream.expressions.written import CAST, TRY_CAST
 
 _DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _CLOCK = r"([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?([^0-9.].*)?)?)?"
@@ -185,9 +186,11 @@ def timestamp_text(timestamp: Maybe) -> Maybe:
 
 
 FUNCTIONS = (
-    Function("timestamp_of", (STRING,), TIMESTAMP, timestamp_of),
-    Function("timestamp_ntz_of", (STRING,), TIMESTAMP_NTZ, timestamp_ntz_of),
-    Function("date_of", (STRING,), DATE, date_of),
-    Function("date_text", (DATE,), STRING, date_text),
-    Function("timestamp_text", (TIMESTAMP,), STRING, timestamp_text),
+    Function("timestamp_of", (STRING,), TIMESTAMP, timestamp_of, written=CAST, spark=TRY_CAST, varies=of_today),
+    Function(
+        "timestamp_ntz_of", (STRING,), TIMESTAMP_NTZ, timestamp_ntz_of, written=CAST, spark=TRY_CAST, varies=of_today
+    ),
+    Function("date_of", (STRING,), DATE, date_of, written=CAST, spark=TRY_CAST),
+    Function("date_text", (DATE,), STRING, date_text, written=CAST, spark=TRY_CAST),
+    Function("timestamp_text", (TIMESTAMP,), STRING, timestamp_text, written=CAST, spark=TRY_CAST),
 )

@@ -9,7 +9,7 @@ from sqlglot import exp
 from millstream.catalog.definitions import AssignWindowsSpec
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import NameTaken, NotYet, Refused
-from millstream.language.bind.calls import written_call
+from millstream.language.bind.calls.calls import written_call
 from millstream.language.bind.scope import Scope
 from millstream.language.bind.window_time import window_time
 from millstream.language.bind.windowed import BOUNDS, windows_of

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item
+from millstream.catalog.definitions import Item, SortKey
 from millstream.catalog.schema import Schema
 from millstream.errors import EslSyntaxError, NotYet, Refused
+from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.expressions import WINDOW_HINT, bind_expression
 from millstream.language.bind.scope import Scope
 from millstream.language.parse.spans import span_of
@@ -61,9 +62,7 @@ def bounded_clauses(query: exp.Select, items: tuple[Item, ...], text: str, bind_
     }
 
 
-def _order_term(
-    term: exp.Expression, items: tuple[Item, ...], distinct: bool, text: str, bind_key: BindKey
-) -> exp.Expression:
+def _order_term(term: exp.Expression, items: tuple[Item, ...], distinct: bool, text: str, bind_key: BindKey) -> SortKey:
     """An ORDER BY term over the columns of the result (by name) or of the input; after DISTINCT, of the result only."""
     key = term.this if isinstance(term, exp.Ordered) else term
     aliases = {i.name.lower(): i.expression for i in items}
@@ -76,14 +75,14 @@ def _order_term(
         key = exp.column(exp.to_identifier(items[int(key.name) - 1].name, quoted=True))
     if distinct:
         scope = Scope("the result", Schema(i.column for i in items), bounded=True)
-        bound, _ = bind_expression(key, scope, text, "ORDER BY")
+        bound = tree_of(bind_expression(key, scope, text, "ORDER BY")[0])
     elif isinstance(key, exp.Column) and not key.table and key.name.lower() in aliases:
-        bound = aliases[key.name.lower()].copy()
+        bound = aliases[key.name.lower()]
     else:
-        bound = bind_key(key)
+        bound = tree_of(bind_key(key))
     if isinstance(term, exp.Ordered):
-        return exp.Ordered(this=bound, desc=term.args.get("desc"), nulls_first=term.args.get("nulls_first"))
-    return bound
+        return SortKey(bound, bool(term.args.get("desc")), bool(term.args.get("nulls_first")))
+    return SortKey(bound)
 
 
 def _number(node: exp.Expression | None, text: str, clause: str) -> int | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import INTERNAL_COLUMN, Item, OnBadFile, Options, Sink, Stream, Table, TimeStamp
 from millstream.catalog.options import read_options
@@ -11,7 +9,9 @@ from millstream.catalog.schema import Schema, type_name
 from millstream.connectors.contract import Role
 from millstream.connectors.registry import connector, connector_for
 from millstream.errors import EslSyntaxError, NotYet, SettingError, TypeMismatch, UnknownName, suggest
+from millstream.expressions.build.bound import cast_to, tree_of
 from millstream.language.bind.expressions import bind_expression, bind_predicate
+from millstream.language.bind.history import check_keep
 from millstream.language.bind.scope import Scope
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import CreateSink, CreateStream, CreateTable, Place, Statement
@@ -34,6 +34,7 @@ def bind_stream(statement: CreateStream) -> Stream:
     if statement.on_bad_file is not None:
         _check_files(statement, source, statement.on_bad_file)
     time, time_stamp = _time_stamp(statement)
+    check_keep(statement)
     if statement.slack and time is None:
         raise EslSyntaxError(
             "SLACK without a time stamp means nothing",
@@ -50,10 +51,10 @@ def bind_stream(statement: CreateStream) -> Stream:
             clause="AHEAD",
             hint="leave AHEAD out, or name the column of the time stamp: ORDER BY start_time AHEAD 1 HOUR",
         )
-    punctuated_by = statement.punctuated_by
-    if punctuated_by is not None:
+    punctuated_by = None
+    if statement.punctuated_by is not None:
         scope = Scope(statement.name.text, statement.schema, bounded=False, time=time)
-        punctuated_by = bind_predicate(punctuated_by, scope, statement.text, "PUNCTUATED BY")
+        punctuated_by = tree_of(bind_predicate(statement.punctuated_by, scope, statement.text, "PUNCTUATED BY"))
     return Stream(
         name=statement.name.text,
         schema=statement.schema,
@@ -67,6 +68,8 @@ def bind_stream(statement: CreateStream) -> Stream:
         on_bad_file=statement.on_bad_file or OnBadFile.STOP,
         options=statement.options,
         computed=_computed(statement),
+        text=statement.own_text,
+        keep=statement.keep,
     )
 
 
@@ -101,9 +104,8 @@ def _computed(statement: CreateStream) -> tuple[Item, ...]:
             message = f"'{column.name}' is computed, and may be NULL where its expression is"
             raise EslSyntaxError(message, statement.text, span_of(expression), clause=clause, hint=hint)
         bound, type_ = bind_expression(expression, scope, statement.text, clause)
-        if type_ != column.type:
-            bound = exp.Cast(this=bound, to=column.type.copy())
-        items.append(Item(column.name, bound, column.type))
+        value = tree_of(bound)
+        items.append(Item(column.name, value if type_ == column.type else cast_to(value, column.type), column.type))
     return tuple(items)
 
 
@@ -111,13 +113,13 @@ def bind_table(statement: CreateTable) -> Table:
     """The table that a CREATE TABLE ... SOURCE defines."""
     source = _address(statement, statement.source, Role.TABLE, statement.options)
     _check_columns(statement, source)
-    return Table(statement.name.text, statement.schema, source, statement.options)
+    return Table(statement.name.text, statement.schema, source, statement.options, statement.own_text)
 
 
 def bind_sink(statement: CreateSink) -> Sink:
     """The sink that a CREATE SINK defines."""
     address = _address(statement, statement.to, Role.SINK, statement.options)
-    return Sink(statement.name.text, address, statement.options)
+    return Sink(statement.name.text, address, statement.options, statement.own_text)
 
 
 def _time_stamp(statement: CreateStream) -> tuple[str | None, TimeStamp]:

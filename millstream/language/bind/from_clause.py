@@ -20,19 +20,22 @@ from millstream.catalog.definitions import (
     WindowJoinSpec,
 )
 from millstream.errors import EslError, EslSyntaxError, Refused, UnknownName, suggest
-from millstream.expressions.build.reading import all_of, terms_of
+from millstream.expressions.build.bound import column_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns
+from millstream.language.bind.calls.python_calls import python_aggregates
+from millstream.language.bind.calls.user_calls import user_versions
 from millstream.language.bind.expressions import bind_expression
+from millstream.language.bind.history import history_scope, no_history, no_history_of_side
 from millstream.language.bind.joins import Join, Joiner, JoinInput, not_in
 from millstream.language.bind.progress_columns import progress_columns
-from millstream.language.bind.python_calls import python_aggregates
 from millstream.language.bind.scope import NOTHING, Scope
-from millstream.language.bind.user_calls import user_versions
+from millstream.language.bind.templates import matched
 from millstream.language.clauses.join_window import join_window
 from millstream.language.clauses.table_functions import TableArgument as FunctionInput
 from millstream.language.clauses.table_functions import function_window
 from millstream.language.clauses.window_clause import WindowClause
-from millstream.language.parse.nodes import EslWindow
+from millstream.language.parse.conditions import all_of, terms_of
+from millstream.language.parse.nodes import SINCE, EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Name
 from millstream.windows.join_kind import JoinKind
@@ -45,12 +48,16 @@ SHARED = "shared"
 
 @dataclass(frozen=True)
 class From:
-    """What FROM is bound with: the catalog, the subqueries that have names, and how a subquery is bound."""
+    """What FROM is bound with: the catalog, the subqueries that have names, and how a subquery is bound.
+
+    The FROM of a template is joined with its registrations, too.
+    """
 
     catalog: Catalog
     text: str
     ctes: Ctes
     bind: Callable[[exp.Query, Ctes], Select]
+    template: Join | None = None
 
     def scope(self, query: exp.Select) -> tuple[Scope, exp.Select]:
         """What the names in a SELECT can mean; and the SELECT without what is said by that already."""
@@ -66,13 +73,19 @@ class From:
                 hint = "write the window behind the aggregate, as in count(*) [RANGE 10 MINUTES, WA ts]"
                 message = "a window behind an input is that of a join, and there is only one input"
                 raise EslSyntaxError(message, self.text, span_of(_window_of(from_.this)), clause="FROM", hint=hint)
-            return self._relation(from_.this), query
+            if self.template is None:
+                return self._relation(from_.this), query
         first = self._operand(from_.this)
         others = [self._join(j) for j in joins]
         plain = [c for c in conditions if self._semi(c) is None]
         window, first, others = self._function_window(query, first, others)
-        scope, left_over = Joiner(self.text, bool(query.meta.get(SHARED))).join(first, [*others, *semis], plain)
+        last = [] if self.template is None else [self.template]
+        every = [*others, *semis, *last]
+        scope, left_over = Joiner(self.text, bool(query.meta.get(SHARED))).join(first, every, plain)
         scope = replace(scope, clause=window)
+        if self.template is not None:
+            alone = len(every) == 1
+            scope = replace(matched(scope, self.template), latent=alone and first.scope.latent)
         rest = query.copy()
         rest.set("joins", None)
         condition = all_of(left_over)
@@ -127,7 +140,7 @@ class From:
         if given.scope.clause is None:
             return given
         scope, assigned = assigned_scope(given.scope, self.text)
-        items = tuple(Item(c.name, exp.column(exp.to_identifier(c.name, quoted=True)), c.type) for c in scope.schema)
+        items = tuple(Item(c.name, column_of(c.name, c.type), c.type) for c in scope.schema)
         times = progress_columns(items, scope)
         time, others = (times[0], times[1:]) if times else (None, ())
         select = Select(scope.source, items, None, scope.bounded, time, assigned=assigned, other_times=others)
@@ -236,6 +249,8 @@ class From:
     def _named(self, node: exp.Table) -> Scope:
         if not node.db and node.name.lower() in self.ctes:
             # A CTE sees only those before it, so its own name is taken out while it is bound.
+            if tokens := node.meta.get(SINCE):
+                raise no_history(node.name, "a subquery", tokens, self.text)
             outer = {k: v for k, v in self.ctes.items() if k != node.name.lower()}
             return self._nested(self.bind(self.ctes[node.name.lower()], outer), node.alias or node.name)
         return _relation_scope(node, self.catalog, self.text)
@@ -298,14 +313,8 @@ def _relation_scope(node: exp.Table, catalog: Catalog, text: str) -> Scope:
         elif catalog.query(node.name):
             hint = f"{node.name} is a query: to read its rows in other queries, CREATE STREAM {node.name} AS SELECT ..."
         raise UnknownName(f"no stream or table '{node.name}'", text, span, clause="FROM", hint=hint)
-    if isinstance(relation, Stream) and relation.source is None:
-        raise EslSyntaxError(
-            f"stream {relation.name} has no SOURCE",
-            text,
-            span,
-            clause="FROM",
-            hint=f"create it with one: CREATE STREAM {relation.name} (...) SOURCE 'csv:data/*.csv'",
-        )
+    if tokens := node.meta.get(SINCE):
+        return history_scope(relation, node.alias or relation.name, tokens, text)
     bounded = isinstance(relation, Table)
     time = None if isinstance(relation, Table) else relation.time
     latent = _is_latent_relation(relation.name, catalog)
@@ -316,6 +325,8 @@ def _relation_scope(node: exp.Table, catalog: Catalog, text: str) -> Scope:
 
 def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
     span = span_of(node)
+    if tokens := node.meta.get(SINCE):
+        raise no_history_of_side(tokens, text)
     relation = catalog.relation(node.db)
     side = node.name.upper()
     if relation is None:
@@ -329,7 +340,7 @@ def _side_output(node: exp.Table, catalog: Catalog, text: str) -> Scope:
             clause="FROM",
             hint="side outputs are LATE and REJECTED",
         )
-    if not isinstance(relation, Stream) or relation.source is None:
+    if not isinstance(relation, Stream):
         raise UnknownName(
             f"{relation.name} has no {side}: it is not read from a source",
             text,

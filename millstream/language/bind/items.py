@@ -8,20 +8,31 @@ from sqlglot import exp
 
 from millstream.catalog.definitions import Item
 from millstream.errors import EslSyntaxError, NameTaken, UnknownName, balanced, suggest
-from millstream.language.bind.expressions import bind_expression
+from millstream.expressions.build.bound import column_of, tree_of
+from millstream.expressions.tree import Column
+from millstream.language.bind.expressions import Aliases, bind_expression
 from millstream.language.bind.scope import Member, Scope
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
+from millstream.language.parse.statements import Span
 from millstream.language.types import functions
 
 
-def bind_items(nodes: list[exp.Expression], scope: Scope, text: str, starred: Scope | None = None) -> tuple[Item, ...]:
-    """The columns of a result; * stands for those of `starred`, which is the scope unless it is given."""
+def bind_items(
+    nodes: list[exp.Expression], scope: Scope, text: str, starred: Scope | None = None, last: Span | None = None
+) -> tuple[tuple[Item, ...], Aliases]:
+    """The columns of a result, and what their names stand for in other expressions.
+
+    * stands for the columns of `starred`, which is the scope unless it is given. `last` is where the last of them
+    stands, if its node no longer knows.
+    """
     items: list[Item] = []
     aliases: dict[str, exp.Expression] = {}
     for node in nodes:
         if star := _star(node):
-            items += _expand_star(node, star, starred or scope, text)
+            found = _expand_star(node, star, starred or scope, text)
+            items += found
+            aliases.update({item.name.lower(): _column(item) for item in found})
             continue
         inner = node.this if isinstance(node, exp.Alias) else node
         if isinstance(node, exp.Aliases):
@@ -31,10 +42,10 @@ def bind_items(nodes: list[exp.Expression], scope: Scope, text: str, starred: Sc
         bound, type_ = bind_expression(inner, scope, text, "SELECT", aliases)
         _check_generator(bound, items, text, inner)
         name = node.alias if isinstance(node, exp.Alias) else default_name(inner, text)
-        items.append(Item(name, bound, type_))
+        items.append(Item(name, tree_of(bound), type_))
         aliases[name.lower()] = bound
-    check_names(items, nodes, text)
-    return tuple(items)
+    check_names(items, last or span_of(nodes[-1]), text)
+    return tuple(items), aliases
 
 
 def _star(node: exp.Expression) -> exp.Star | None:
@@ -70,10 +81,17 @@ def _expand_star(node: exp.Expression, star: exp.Star, scope: Scope, text: str) 
             )
         left_out.add(part.name.lower())
     return [
-        Item(name, exp.column(exp.to_identifier(actual, quoted=True)), scope.types[actual])
+        Item(name, column_of(actual, scope.types[actual]), scope.types[actual])
         for name, actual in starred.items()
         if name.lower() not in left_out
     ]
+
+
+def _column(item: Item) -> exp.Expression:
+    assert isinstance(item.expression, Column)  # noqa: S101
+    column: exp.Expression = exp.column(exp.to_identifier(item.expression.name, quoted=True))
+    column.type = item.type
+    return column
 
 
 def _starred(scope: Scope, member: Member | None) -> dict[str, str]:
@@ -84,7 +102,7 @@ def _starred(scope: Scope, member: Member | None) -> dict[str, str]:
     if not scope.members:
         return {c.name: c.name for c in scope.schema}
     names: dict[str, str] = {}
-    for one in [member] if member else scope.members:
+    for one in [member] if member else [m for m in scope.members if m.name not in scope.hidden]:
         for low, actual in one.columns.items():
             if low in one.merged and member is None:
                 continue  # USING gives one column
@@ -130,8 +148,7 @@ def _check_generator(bound: exp.Expression, before: list[Item], text: str, node:
             hint="use explode on an array; map_keys, map_values and map_entries make arrays of a map",
         )
     for item in before:
-        other = name_of_call(item.expression)
-        if other and functions.kind(other) is functions.Kind.GENERATOR:
+        if functions.makes_rows(item.expression):
             raise EslSyntaxError(
                 "only one function that makes rows can stand in a SELECT",
                 text,
@@ -141,15 +158,15 @@ def _check_generator(bound: exp.Expression, before: list[Item], text: str, node:
             )
 
 
-def check_names(items: Sequence[Item], nodes: list[exp.Expression], text: str) -> None:
-    """Refuse two columns of one name."""
+def check_names(items: Sequence[Item], span: Span | None, text: str) -> None:
+    """Refuse two columns of one name, and point at a place in SELECT."""
     seen: set[str] = set()
     for item in items:
         if item.name.lower() in seen:
             raise NameTaken(
                 f"two columns of the result are named '{item.name}'",
                 text,
-                span_of(nodes[-1]),
+                span,
                 clause="SELECT",
                 hint="give one of them another name with AS",
             )

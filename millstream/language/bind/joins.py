@@ -11,14 +11,18 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Equality, Item, Select, TableJoinSpec, WindowJoinSpec
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
-from millstream.expressions.build.reading import all_of, columns_of, draws_lots, terms_of
+from millstream.expressions.build.bound import column_of, tree_of
+from millstream.expressions.build.types import sql_type_for
+from millstream.expressions.reading import all_of, bare, columns_of, span_of, terms_of
+from millstream.expressions.tree import BOOL, INTERVAL, TIMESTAMP, Call, Column, Literal, Value
 from millstream.language.bind.expressions import bind_predicate
 from millstream.language.bind.one_sided import OneSided, check_pairs
 from millstream.language.bind.scope import Member, Scope
 from millstream.language.bind.window_time import window_time
 from millstream.language.clauses.join_window import JoinWindow
 from millstream.language.clauses.time_bounds import time_bounds
-from millstream.language.parse.spans import span_of
+from millstream.language.parse.conditions import draws_lots
+from millstream.language.parse.spans import span_of as place_of
 from millstream.language.parse.statements import Name, Span
 from millstream.language.types.coercion import is_unknown, wider
 from millstream.language.types.infer import infer
@@ -90,8 +94,8 @@ class Joiner:
         pairs = [(j, s) for j, s in zip(joins, sides[1:], strict=True) if j.kind.paired]
         waiting = [c for c in where if not draws_lots(c)] if all(j.kind is JoinKind.INNER for j, _ in pairs) else []
         left_over = [c for c in where if c not in waiting]
-        whole = self._scope([sides[0], *(s for _, s in pairs)])
-        bound = [(c, bind_predicate(c, whole, self.text, "WHERE")) for c in waiting]
+        whole = self._scope([sides[0], *(replace(s, members=_merged(s, j)) for j, s in pairs)])
+        bound = [(c, tree_of(bind_predicate(c, whole, self.text, "WHERE"))) for c in waiting]
         if self.shared:
             left_over += [c for c, b in bound if any(columns_of(b) <= s.columns for s in sides)]
             bound = [(c, b) for c, b in bound if c not in left_over]
@@ -137,7 +141,7 @@ class Joiner:
 
     def _side(self, given: JoinInput, names: dict[str, str], named: Name | None) -> _Side:
         scope = given.scope
-        items = tuple(Item(names[c.name], _column(c.name), c.type) for c in scope.schema)
+        items = tuple(Item(names[c.name], column_of(c.name, c.type), c.type) for c in scope.schema)
         time = self._time(given, named)
         select = Select(scope.source, items, None, scope.bounded, names[time] if time else None)
         member = Member(scope.name, {old.lower(): new for old, new in names.items()})
@@ -164,10 +168,10 @@ class Joiner:
 
     # -- one join ------------------------------------------------------------------------------------------
 
-    def _joined(self, left: _Side, right: _Side, join: Join, ready: Sequence[exp.Expression]) -> _Side:
+    def _joined(self, left: _Side, right: _Side, join: Join, ready: Sequence[Value]) -> _Side:
         scope = self._scope([left, right if join.kind.paired else _unnamed(right)])
         merged = self._using(left, right, join)
-        written = [bind_predicate(c, scope, self.text, "ON") for c in join.conditions]
+        written = [tree_of(bind_predicate(c, scope, self.text, "ON")) for c in join.conditions]
         conditions = [part for c in (*merged, *written, *ready) for part in terms_of(c)]
         plain = right.select.bounded and not left.select.bounded
         windows = [w for w in (*left.windows, *right.windows) if w is not None]
@@ -175,33 +179,32 @@ class Joiner:
             return self._with_table(left, right, join, conditions, swapped=not plain and not right.select.bounded)
         return self._within_window(left, right, join, conditions)
 
-    def _using(self, left: _Side, right: _Side, join: Join) -> list[exp.Expression]:
-        terms: list[exp.Expression] = []
+    def _using(self, left: _Side, right: _Side, join: Join) -> list[Value]:
+        terms: list[Value] = []
         for name in join.using:
             ours = next((m.columns[name.name.lower()] for m in left.members if name.name.lower() in m.columns), None)
             theirs = right.members[0].columns.get(name.name.lower())
             if ours is None or theirs is None:
                 where = left.names if ours is None else right.names
                 message, hint = f"no column '{name.name}' in {where}", "USING names columns that both have"
-                raise UnknownName(message, self.text, span_of(name), clause="USING", hint=hint)
+                raise UnknownName(message, self.text, place_of(name), clause="USING", hint=hint)
             if join.kind in {JoinKind.RIGHT, JoinKind.FULL}:
                 hint = "write ON, and choose a column: coalesce(a.k, b.k)"
                 message = f"USING cannot say which '{name.name}' is meant where one may be missing"
-                raise EslSyntaxError(message, self.text, span_of(name), clause="USING", hint=hint)
-            terms.append(exp.EQ(this=_column(ours), expression=_column(theirs)))
+                raise EslSyntaxError(message, self.text, place_of(name), clause="USING", hint=hint)
+            term = exp.EQ(this=exp.column(exp.to_identifier(ours)), expression=exp.column(exp.to_identifier(theirs)))
+            infer(term, {**_types(left), **_types(right)})
+            terms.append(tree_of(term))
         return terms
 
     def _side_of(self, left: _Side, right: _Side, join: Join, select: Select, times: tuple[str, ...]) -> _Side:
-        merged = frozenset(n.name.lower() for n in join.using)
-        others = (replace(right.members[0], merged=merged), *right.members[1:]) if join.kind.paired else ()
+        others = _merged(right, join) if join.kind.paired else ()
         windows = (*left.windows, *(right.windows if join.kind.paired else ()))
         return _Side(select, (*left.members, *others), times, windows, left.span)
 
     # -- with a table --------------------------------------------------------------------------------------
 
-    def _with_table(
-        self, left: _Side, right: _Side, join: Join, conditions: Sequence[exp.Expression], swapped: bool
-    ) -> _Side:
+    def _with_table(self, left: _Side, right: _Side, join: Join, conditions: Sequence[Value], swapped: bool) -> _Side:
         """A join of which at least one side is a table: no window is needed, as the table is there."""
         kind, stream, table = join.kind, left, right
         if swapped:  # the stream is on the right
@@ -247,13 +250,13 @@ class Joiner:
         self, source: WindowJoinSpec | TableJoinSpec, left: _Side, right: _Side, kind: JoinKind, times: tuple[str, ...]
     ) -> Select:
         columns = [*left.select.schema, *(right.select.schema if kind.paired else ())]
-        items = tuple(Item(c.name, _column(c.name), c.type) for c in columns)
+        items = tuple(Item(c.name, column_of(c.name, c.type), c.type) for c in columns)
         bounded = left.select.bounded and right.select.bounded
         return Select(source, items, None, bounded, times[0] if times else None, other_times=times[1:])
 
     # -- within a window -----------------------------------------------------------------------------------
 
-    def _within_window(self, left: _Side, right: _Side, join: Join, conditions: Sequence[exp.Expression]) -> _Side:
+    def _within_window(self, left: _Side, right: _Side, join: Join, conditions: Sequence[Value]) -> _Side:
         for side in (left, right):
             if not side.times:
                 raise Refused(
@@ -266,8 +269,8 @@ class Joiner:
         kind = join.kind
         reach, times, rest = self._reach(left, right, list(conditions))
         equalities, residual = [], []
-        ours: list[exp.Expression] = []
-        theirs: list[exp.Expression] = []
+        ours: list[Value] = []
+        theirs: list[Value] = []
         for condition in rest:
             read = columns_of(condition)
             if read <= left.columns and kind in {JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI}:
@@ -295,9 +298,7 @@ class Joiner:
             select = _filtered(select, residual)
         return self._side_of(left, right, join, select, kept)
 
-    def _reach(
-        self, left: _Side, right: _Side, conditions: list[exp.Expression]
-    ) -> tuple[Reach, tuple[str, str], list[exp.Expression]]:
+    def _reach(self, left: _Side, right: _Side, conditions: list[Value]) -> tuple[Reach, tuple[str, str], list[Value]]:
         """How near in time tuples must be, along which columns, and the conditions that are left."""
         windows = [w for w in (*left.windows, *right.windows) if w is not None]
         time = right.times[0]
@@ -327,21 +328,18 @@ class Joiner:
             hint=WINDOW_HINT,
         )
 
-    def _equality(self, condition: exp.Expression, left: _Side, right: _Side) -> Equality | None:
+    def _equality(self, condition: Value, left: _Side, right: _Side) -> Equality | None:
         """The term that a hash can look up, None if the condition is something else."""
-        while isinstance(condition, exp.Paren):
-            condition = condition.this
-        if not isinstance(condition, exp.EQ):
+        if not isinstance(condition, Call) or condition.function != "eq":
             return None
-        one, other = condition.this, condition.expression
+        one, other = map(bare, condition.arguments)
         if columns_of(one) <= right.columns and columns_of(other) <= left.columns:
             one, other = other, one
         elif not (columns_of(one) <= left.columns and columns_of(other) <= right.columns):
             return None
         if not columns_of(one) or not columns_of(other):
             return None
-        types = {**_types(left), **_types(right)}
-        type_ = wider(infer(one, types), infer(other, types), texts=False)
+        type_ = wider(sql_type_for(one.type), sql_type_for(other.type), texts=False)
         if type_ is None or is_unknown(type_) or to_arrow(type_) is None:
             if type_ is not None and not is_unknown(type_):
                 raise TypeMismatch(
@@ -351,43 +349,45 @@ class Joiner:
         return Equality(one, other, type_)
 
 
+def _merged(right: _Side, join: Join) -> tuple[Member, ...]:
+    """The members of the right side; a column of USING is meant on the left, where its name stands alone."""
+    merged = frozenset(name.name.lower() for name in join.using)
+    return replace(right.members[0], merged=merged), *right.members[1:]
+
+
 def _unnamed(side: _Side) -> _Side:
     """The input of a subquery: its own names have its name before them already, others mean what is outside."""
     members = tuple(replace(m, merged=frozenset(m.columns)) for m in side.members)
     return replace(side, members=members)
 
 
-def _filtered(select: Select, conditions: Sequence[exp.Expression], computed: Sequence[Item] = ()) -> Select:
+def _filtered(select: Select, conditions: Sequence[Value], computed: Sequence[Item] = ()) -> Select:
     """The rows for which conditions hold, with more columns that are computed of them."""
     condition = all_of(conditions)
     if condition is None and not computed:
         return select
-    items = (*(Item(c.name, _column(c.name), c.type) for c in select.schema), *computed)
+    items = (*(Item(c.name, column_of(c.name, c.type), c.type) for c in select.schema), *computed)
     return Select(select, items, condition, select.bounded, select.time, other_times=select.other_times)
 
 
-def _between(left: str, right: str, low: int | None, high: int | None) -> list[exp.Expression]:
+def _between(left: str, right: str, low: int | None, high: int | None) -> list[Value]:
     """The condition that right - left is in [low, high]."""
-    terms: list[exp.Expression] = []
+    terms: list[Value] = []
     if low is not None:
-        terms.append(exp.GTE(this=_column(right), expression=_later(left, low)))
+        terms.append(Call("ge", (Column(right, TIMESTAMP), _later(left, low)), BOOL))
     if high is not None:
-        terms.append(exp.LTE(this=_column(right), expression=_later(left, high)))
+        terms.append(Call("le", (Column(right, TIMESTAMP), _later(left, high)), BOOL))
     return terms
 
 
-def _later(name: str, micros: int) -> exp.Expression:
-    length = exp.Interval(this=exp.Literal.string(str(abs(micros) / 1_000_000)), unit=exp.var("SECOND"))
-    kind = exp.Add if micros >= 0 else exp.Sub
-    return kind(this=_column(name), expression=length)
+def _later(name: str, micros: int) -> Value:
+    seconds = f"INTERVAL '{abs(micros) / 1_000_000}' SECOND"
+    function = "add_interval" if micros >= 0 else "subtract_interval"
+    return Call(function, (Column(name, TIMESTAMP), Literal(abs(micros), INTERVAL, seconds)), TIMESTAMP)
 
 
 def _types(side: _Side) -> dict[str, SqlType]:
     return {c.name: c.type for c in side.select.schema}
-
-
-def _column(name: str) -> exp.Expression:
-    return exp.column(exp.to_identifier(name, quoted=True))
 
 
 def not_in(text: str, span: Span | None) -> NotYet:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
-
-from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Item
 from millstream.catalog.schema import SqlType
 from millstream.errors import NotYet
-from millstream.expressions.build.predicates import unsupported
-from millstream.expressions.build.reading import columns_of, draws_lots
-from millstream.language.parse.spans import span_of
+from millstream.expressions.build.types import sql_type_for
+from millstream.expressions.compile.arrow import NoArrowForm, arrow_value, without_arrow_form
+from millstream.expressions.reading import children, columns_of, draws_lots, over_children, span_of
+from millstream.expressions.tree import Column, Lambda, Value
+from millstream.expressions.words import told, words
 from millstream.language.parse.statements import Span
-from millstream.language.parse.written import stands_for, told, written
-from millstream.language.types.infer import infer
 from millstream.windows.join_kind import JoinKind
 
 
@@ -31,53 +28,46 @@ class OneSided:
     inputs: Sequence[Mapping[str, SqlType]]
     items: tuple[list[Item], list[Item]] = field(default_factory=lambda: ([], []))
 
-    def taken_from(self, condition: exp.Expression) -> exp.Expression:
+    def taken_from(self, condition: Value) -> Value:
         """The condition with columns in the place of what is to be computed before."""
-        if unsupported(condition) is None:
-            return condition
-        whole = exp.Paren(this=condition.copy())
-        infer(whole, {**self.inputs[0], **self.inputs[1]})
-        self._take(whole.this)
-        return cast("exp.Expression", whole.this)
+        return condition if without_arrow_form(condition) is None else self._take(condition)
 
-    def _take(self, node: exp.Expr) -> None:
-        found = self._computed(node)
-        if found is not None:
-            node.replace(found)
-            return
-        for child in list(node.iter_expressions()):
-            self._take(child)
+    def _take(self, value: Value) -> Value:
+        found = self._computed(value)
+        if found is not None or isinstance(value, Lambda):
+            return found or value
+        return over_children(value, [self._take(part) for part in children(value)])
 
-    def _computed(self, node: exp.Expr) -> exp.Expression | None:
+    def _computed(self, value: Value) -> Value | None:
         """The column of a part that is computed before; None if it cannot be, or need not."""
-        type_ = node.type
-        if (
-            not (isinstance(node, exp.Condition) and isinstance(node, exp.Expression))
-            or not isinstance(type_, exp.DataType)
-            or to_arrow(type_) is None
-        ):
+        type_ = sql_type_for(value.type)
+        side = next((i for i, columns in enumerate(self.inputs) if columns_of(value) <= columns.keys()), None)
+        if to_arrow(type_) is None or side is None or _has_arrow_form(value) or draws_lots(value):
             return None
-        side = next((i for i, columns in enumerate(self.inputs) if columns_of(node) <= columns.keys()), None)
-        if side is None or unsupported(node) is None or draws_lots(node):
-            return None
-        known = next((i for i in self.items[side] if i.expression == node), None)
+        known = next((i for i in self.items[side] if i.expression == value), None)
         if known is None:
-            known = Item(_name(node, side), node.copy(), type_)
+            known = Item(_name(value, side), value, type_)
             self.items[side].append(known)
-        column: exp.Expression = exp.column(exp.to_identifier(known.name, quoted=True))
-        column.type = type_
-        return stands_for(column, node)
+        return Column(known.name, value.type, words(value))
 
 
-def _name(node: exp.Expr, side: int) -> str:
+def _has_arrow_form(value: Value) -> bool:
+    try:
+        arrow_value(value)
+    except NoArrowForm:
+        return False
+    return True
+
+
+def _name(value: Value, side: int) -> str:
     """A name that tells what it is: no name of a user has a colon, and PySpark takes a dot for a field."""
-    return f"{side}:{written(node)}".replace(".", "\N{MIDDLE DOT}").replace("`", "'")
+    return f"{side}:{words(value)}".replace(".", "\N{MIDDLE DOT}").replace("`", "'")
 
 
-def check_pairs(conditions: Sequence[exp.Expression], kind: JoinKind, text: str, span: Span | None) -> None:
+def check_pairs(conditions: Sequence[Value], kind: JoinKind, text: str, span: Span | None) -> None:
     """Refuse what is left of conditions if it cannot be computed where pairs are made."""
     for condition in conditions:
-        if (part := unsupported(condition)) is not None:
+        if (part := without_arrow_form(condition)) is not None:
             message = (
                 f"{told(part)} in the condition of a {kind.value} join needs both inputs at once, or is another value "
                 "each time: this version can run that in inner joins only"

@@ -12,13 +12,15 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import Item, OverAggregateSpec, OverCallSpec, Select
 from millstream.catalog.schema import Schema, type_name
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
-from millstream.expressions.build.reading import columns_of
+from millstream.expressions.build.bound import tree_of
+from millstream.expressions.reading import columns_of
+from millstream.expressions.tree import Column, Value
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
-from millstream.language.bind.calls import WrittenCall, bind_call, same_call, written_call
+from millstream.language.bind.calls.calls import WrittenCall, bind_call, same_call, written_call
+from millstream.language.bind.calls.user_calls import columns_of_rows
 from millstream.language.bind.expressions import bind_expression, bind_predicate
 from millstream.language.bind.items import bind_items, default_name
 from millstream.language.bind.scope import Scope
-from millstream.language.bind.user_calls import columns_of_rows
 from millstream.language.bind.window_time import window_time
 from millstream.language.clauses.over_clause import OverClause, named_windows, over_clause
 from millstream.language.clauses.window_clause import clause_tokens, is_over
@@ -171,7 +173,7 @@ class _Frames:
         identity = (user, time, by_arrival, *(written(e).lower() for e, _ in bound))
         if identity not in self.groups:
             number = sum(len(group.keys) for group in self.groups.values())
-            keys = tuple(Item(f"__p{number + i}", e, t) for i, (e, t) in enumerate(bound))
+            keys = tuple(Item(f"__p{number + i}", tree_of(e), t) for i, (e, t) in enumerate(bound))
             self.groups[identity] = _Group(keys, time, by_arrival)
         return self.groups[identity]
 
@@ -180,6 +182,7 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
     """The bound form of a SELECT with OVER, or with user-defined aggregates on a bare stream."""
     _refuse(query, scope, text, bare)
     frames = _Frames(scope, text, named_windows(query, text), bare)
+    last = span_of(query.expressions[-1])  # before its calls are taken out
     nodes = [column for node in query.expressions for column in _named(node, frames, text)]
     order = query.args.get("order")
     for term in order.expressions if order else ():
@@ -187,8 +190,7 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
     _check_alone(frames, text)
     _check_slides(frames, text)
     answers = frames.answers
-    items = bind_items(nodes, answers, text, starred=scope)
-    aliases = {i.name.lower(): i.expression for i in items}
+    items, aliases = bind_items(nodes, answers, text, starred=scope, last=last)
 
     def bind_key(key: exp.Expression) -> exp.Expression:
         return bind_expression(frames.without_overs(key), answers, text, "ORDER BY", aliases)[0]
@@ -212,10 +214,10 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
     return Select(
         source=scope.source,
         items=items,
-        where=bind_predicate(where.this, scope, text, "WHERE") if where else None,
+        where=tree_of(bind_predicate(where.this, scope, text, "WHERE")) if where else None,
         bounded=scope.bounded,
         time=next((i.name for i in items if time and _is_column(i.expression, time)), None),
-        framed=_framed(groups, [*(i.expression for i in items), *terms], scope),
+        framed=_framed(groups, [*(i.expression for i in items), *(term.value for term in terms)], scope),
         **ends,  # type: ignore[arg-type]
     )
 
@@ -234,7 +236,7 @@ def _named(node: exp.Expression, frames: _Frames, text: str) -> list[exp.Express
     return [exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))]
 
 
-def _framed(groups: Sequence[_Group], results: Iterable[exp.Expression], scope: Scope) -> tuple[OverAggregateSpec, ...]:
+def _framed(groups: Sequence[_Group], results: Iterable[Value], scope: Scope) -> tuple[OverAggregateSpec, ...]:
     """One step per partition; each passes on what later steps and the result need."""
     needed = set(columns_of(*results))
     # Rows of several columns are taken apart at the end: until then they are one column.
@@ -315,5 +317,5 @@ def _no_aggregate(node: EslWindow, text: str) -> EslError:
     return EslSyntaxError(message, text, span, clause="OVER", hint=hint)
 
 
-def _is_column(expression: exp.Expression, name: str) -> bool:
-    return isinstance(expression, exp.Column) and expression.name.lower() == name.lower()
+def _is_column(expression: Value, name: str) -> bool:
+    return isinstance(expression, Column) and expression.name.lower() == name.lower()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from millstream.catalog.definitions import Item
+from millstream.expressions.tree import Call, Column, Value
 from millstream.language.bind.scope import Scope
 
 
@@ -17,13 +16,13 @@ def progress_columns(items: Sequence[Item], scope: Scope) -> tuple[str, ...]:
     (the joint punctuation of [Li 2008, section 7.2]).
     """
     times = [time.lower() for time in scope.times]
-    plain = [i.name for i in items if isinstance(i.expression, exp.Column) and i.expression.name.lower() in times]
+    plain = [i.name for i in items if isinstance(i.expression, Column) and i.expression.name.lower() in times]
     joint = [i.name for i in items if _is_joint(i.expression, times)]
     return (*joint, *plain)
 
 
-def _is_joint(expression: exp.Expression, times: Sequence[str]) -> bool:
-    if not isinstance(expression, exp.Greatest) or len(times) != 2:
+def _is_joint(expression: Value, times: Sequence[str]) -> bool:
+    if not isinstance(expression, Call) or expression.function != "greatest" or len(times) != 2:
         return False
-    terms = [expression.this, *expression.expressions]
-    return all(isinstance(t, exp.Column) for t in terms) and {t.name.lower() for t in terms} == set(times)
+    names = [term.name.lower() for term in expression.arguments if isinstance(term, Column)]
+    return len(names) == len(expression.arguments) and set(names) == set(times)

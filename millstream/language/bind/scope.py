@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from millstream.catalog.definitions import (
+    HistorySpec,
+    MatchSpec,
     PythonAggregate,
     Select,
     Table,
@@ -41,19 +43,21 @@ class Scope:
 
     `latent` tuples never had a time stamp; those that lost one are not latent. `aggregates` are those of users, by
     their names in small letters, and `python` those that are classes. `tables` are those of the catalog, by name.
+    For the members that are `hidden` no `*` stands.
     """
 
     name: str
     schema: Schema
     bounded: bool
     time: str | None = None
-    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | str | None = None
+    source: Select | UnionSpec | WindowJoinSpec | TableJoinSpec | MatchSpec | HistorySpec | str | None = None
     clause: WindowClause | None = None
     latent: bool = False
     aggregates: Mapping[str, UserVersions] = field(default_factory=dict)
     python: Mapping[str, PythonAggregate] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
+    hidden: frozenset[str] = frozenset()
     other_times: tuple[str, ...] = ()
 
     @property
@@ -77,6 +81,11 @@ class Scope:
         """The inputs that have a column of that name and mean it when it stands alone."""
         low = name.lower()
         return tuple(m for m in self.members if low in m.columns and low not in m.merged)
+
+    def is_parameter(self, name: str, qualifier: str) -> bool:
+        """Whether a name means a parameter of a template: it has one value for each registration."""
+        homes = [self.member(qualifier)] if qualifier else self.homes(name)
+        return any(m is not None and m.name in self.hidden and name.lower() in m.columns for m in homes)
 
     def find(self, name: str) -> Column | None:
         """The column that a name without a qualifier means, None if there is none or if there are several."""

@@ -7,55 +7,47 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AssignWindowsSpec, Item, Select, Table
+from millstream.catalog.definitions import AssignWindowsSpec, Select, Table
 from millstream.errors import EslSyntaxError, NotYet, Refused
+from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
+from millstream.language.bind.calls.python_calls import python_aggregates, refuse_bare
+from millstream.language.bind.calls.user_calls import bare_groups, user_versions
 from millstream.language.bind.expressions import bind_expression, bind_predicate
 from millstream.language.bind.from_clause import Ctes, From
+from millstream.language.bind.history import refuse_history_in_queries
 from millstream.language.bind.items import bind_items
+from millstream.language.bind.joins import Join
 from millstream.language.bind.over import bind_over, overs_of
 from millstream.language.bind.progress_columns import progress_columns
-from millstream.language.bind.python_calls import python_aggregates, refuse_bare
 from millstream.language.bind.scope import Scope
 from millstream.language.bind.union import bind_union
-from millstream.language.bind.user_calls import bare_groups, user_versions
 from millstream.language.bind.whole_table import whole_table
 from millstream.language.bind.windowed import bind_windowed, windows_of
 from millstream.language.bind.with_clause import with_clause
 from millstream.language.parse.spans import span_of
-from millstream.language.parse.statements import Name
 
 
-def bind_query(query: exp.Query, catalog: Catalog, text: str, renamed: tuple[Name, ...] = ()) -> Select:
-    """The bound form of a parsed SELECT; `renamed` gives its columns other names."""
-    select = _bind(query, catalog, text, {})
-    if not renamed:
-        return select
-    if len(renamed) != len(select.items):
-        raise EslSyntaxError(
-            f"{len(renamed)} column names for {len(select.items)} columns",
-            text,
-            (renamed[0].span[0], renamed[-1].span[1]),
-            clause="CREATE STREAM",
-            hint=f"the SELECT gives {', '.join(i.name for i in select.items)}",
-        )
-    names = {item.name: new.text for item, new in zip(select.items, renamed, strict=True)}
-    items = tuple(Item(names[i.name], i.expression, i.type) for i in select.items)
-    time = names[select.time] if select.time else None
-    return Select(**{**vars(select), "items": items, "time": time})
+def bind_query(query: exp.Query, catalog: Catalog, text: str, template: Join | None = None) -> Select:
+    """The bound form of a parsed SELECT; that of a template is joined with its registrations."""
+    select = _bind(query, catalog, text, {}, template)
+    refuse_history_in_queries(select, query, text)
+    return select
 
 
-def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes) -> Select:
+def _bind(query: exp.Query, catalog: Catalog, text: str, ctes: Ctes, template: Join | None = None) -> Select:
     ctes = with_clause(query, ctes, text)
     if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Query):
-        return _bind(query.this, catalog, text, ctes)
+        return _bind(query.this, catalog, text, ctes, template)
     if isinstance(query, exp.SetOperation):
         _refuse_difference(query, catalog, text)
         return bind_union(query, text, lambda part: _bind(part, catalog, text, ctes))
     if not isinstance(query, exp.Select):
         raise EslSyntaxError("expected a SELECT", text, span_of(query), clause="query")
-    scope, query = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known)).scope(query)
+    scope, query = From(catalog, text, ctes, lambda inner, known: _bind(inner, catalog, text, known), template).scope(
+        query
+    )
     tables = {table.name: table for table in catalog.all(Table)}
     scope = replace(scope, aggregates=user_versions(catalog), python=python_aggregates(catalog), tables=tables)
     if overs_of(query):
@@ -83,15 +75,14 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: AssignWindowsSp
         message = "there is no window that could answer early"
         raise EslSyntaxError(message, text, span_of(emit), clause="EMIT", hint=hint)
     where = query.args.get("where")
-    items = bind_items(query.expressions, scope, text)
+    items, aliases = bind_items(query.expressions, scope, text)
     bound_where = bind_predicate(where.this, scope, text, "WHERE") if where else None
     times = progress_columns(items, scope)
     refuse_unbounded(query, scope, text)
-    aliases = {i.name.lower(): i.expression for i in items}
     return Select(
         source=scope.source,
         items=items,
-        where=bound_where,
+        where=None if bound_where is None else tree_of(bound_where),
         bounded=scope.bounded,
         time=times[0] if times else None,
         other_times=times[1:],

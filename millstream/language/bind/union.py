@@ -10,6 +10,8 @@ from sqlglot import exp
 from millstream.catalog.definitions import Item, Select, UnionKind, UnionSpec
 from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import EslSyntaxError, Refused, TypeMismatch
+from millstream.expressions.build.bound import cast_to, column_of
+from millstream.expressions.tree import Value
 from millstream.language.bind.bounded import bounded_clauses, refuse_unbounded
 from millstream.language.bind.expressions import bind_expression
 from millstream.language.bind.scope import Scope
@@ -41,7 +43,7 @@ def bind_union(query: exp.SetOperation, text: str, bind: Bind) -> Select:
             hint="select the time-stamp column of each, all in the same place; or write UNION ALL",
         )
     parts = tuple(_cast(select, names, types, time) for select in selects)
-    items = tuple(Item(n, _column(n), t) for n, t in zip(names, types, strict=True))
+    items = tuple(Item(n, column_of(n, t), t) for n, t in zip(names, types, strict=True))
     whole = Select(UnionSpec(parts, meeting, time), items, None, bounded, time)
     scope = Scope("the union", whole.schema, bounded, time, source=whole.source)
     ends = exp.Select(**{key: query.args.get(key) for key in ("order", "limit", "offset")})
@@ -115,12 +117,8 @@ def _cast(select: Select, names: list[str], types: list[SqlType], time: str | No
         return select
     items = []
     for item, name, type_ in zip(select.items, names, types, strict=True):
-        read: exp.Expression = _column(item.name)
+        read: Value = column_of(item.name, item.type)
         if type_name(item.type) != type_name(type_):
-            read = exp.Cast(this=read, to=type_.copy())
+            read = cast_to(read, type_)
         items.append(Item(name, read, type_))
     return Select(select, tuple(items), None, select.bounded, time)
-
-
-def _column(name: str) -> exp.Expression:
-    return exp.column(exp.to_identifier(name, quoted=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.language.bind.calls import written_call
+from millstream.language.bind.calls.calls import written_call
 from millstream.language.bind.scope import Scope
 from millstream.language.clauses.window_clause import WindowClause
 from millstream.language.parse.spans import span_of

@@ -11,12 +11,14 @@ from millstream.catalog.arrow import to_arrow
 from millstream.catalog.definitions import AggregateCall, Item, Select, WindowAggregateSpec
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName
+from millstream.expressions.build.bound import tree_of
+from millstream.expressions.tree import Column as ColumnValue
 from millstream.language.bind.bounded import bounded_clauses
-from millstream.language.bind.calls import WrittenCall, bind_call, same_call, written_call
+from millstream.language.bind.calls.calls import WrittenCall, bind_call, same_call, written_call
+from millstream.language.bind.calls.user_calls import columns_of_rows
 from millstream.language.bind.expressions import bind_expression, bind_predicate, is_subquery, no_subquery
 from millstream.language.bind.items import check_names
 from millstream.language.bind.scope import Scope
-from millstream.language.bind.user_calls import columns_of_rows
 from millstream.language.bind.window_time import window_time
 from millstream.language.clauses.emit_clause import EMITTED, check_emission, emission
 from millstream.language.clauses.window_clause import WindowClause, bracket_window, is_aggregate_window
@@ -83,6 +85,7 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         _add_key(node, node, grouping, "window")
     partition = len(grouping.keys) if window.depends_on_data else 0
     _bind_keys(query, grouping)
+    last = span_of(query.expressions[-1])  # before its calls are taken out
     items = []
     for node in query.expressions:
         inner = node.this if isinstance(node, exp.Alias) else node
@@ -98,8 +101,9 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     having = query.args.get("having")
     grouping.clause = "HAVING"
     condition = _rewrite(having.this, grouping) if having else None
-    bound_items = tuple(Item(name, *_bound(e, grouping, "SELECT")) for name, e, _ in items)
-    check_names(bound_items, query.expressions, text)
+    named = [(name, _bound(expression, grouping, "SELECT")) for name, expression, _ in items]
+    bound_items = tuple(Item(name, tree_of(bound), type_) for name, (bound, type_) in named)
+    check_names(bound_items, last, text)
     if condition is not None:
         condition = bind_predicate(condition, grouping.answers, text, "HAVING")
     grouping.clause = "ORDER BY"
@@ -111,7 +115,7 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         calls=tuple(grouping.calls),
         window=window,
         time=time,
-        having=condition,
+        having=None if condition is None else tree_of(condition),
         partition=partition,
         emit=emission(emit, text) if emit is not None else None,
         from_first=clause.from_first,
@@ -119,7 +123,7 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
     return Select(
         source=scope.source,
         items=bound_items,
-        where=bind_predicate(where.this, scope, text, "WHERE") if where else None,
+        where=tree_of(bind_predicate(where.this, scope, text, "WHERE")) if where else None,
         bounded=scope.bounded,
         time=_answer_time(bound_items, window),
         windowed=windowed,
@@ -147,7 +151,7 @@ def _unwindowed(node: exp.Expression) -> exp.Expression:
 def _answer_time(items: tuple[Item, ...], window: Window[Any]) -> str | None:
     """The item that is the time stamp of the answers: the end of their window, or its start if that never returns."""
     marks = ("window_end", *(["window_start"] if window.length is not None else []))
-    bounds = {i.expression.name: i.name for i in reversed(items) if isinstance(i.expression, exp.Column)}
+    bounds = {i.expression.name: i.name for i in reversed(items) if isinstance(i.expression, ColumnValue)}
     return next((bounds[mark] for mark in marks if mark in bounds), None)
 
 
@@ -207,7 +211,7 @@ def _add_key(target: exp.Expression, node: exp.Expression, grouping: _Grouping, 
             hint="group by a number, a text, a date or a time; CAST can make one of it",
         )
     if not any(written(known).lower() == written(bound).lower() for known, _ in grouping.keys):
-        grouping.keys.append((bound, Item(f"__k{len(grouping.keys)}", bound, type_)))
+        grouping.keys.append((bound, Item(f"__k{len(grouping.keys)}", tree_of(bound), type_)))
 
 
 def _aliased(node: exp.Expression, query: exp.Select, scope: Scope) -> exp.Expression:
@@ -238,6 +242,9 @@ def _rewrite(node: exp.Expression, grouping: _Grouping) -> exp.Expression:
             message, hint = f"only EMIT makes a column '{EMITTED}'", "end the SELECT with EMIT EVERY 10 SECONDS"
             raise UnknownName(message, grouping.text, span_of(node), clause=grouping.clause, hint=hint)
         bind_expression(node, grouping.scope, grouping.text, grouping.clause)
+        if grouping.scope.is_parameter(node.name, node.table):  # a group is of one registration, which has one value
+            _add_key(node, node, grouping, grouping.clause)
+            return _as_key(node, grouping) or node
         raise EslSyntaxError(
             f"'{node.name}' is neither grouped nor aggregated",
             grouping.text,

@@ -6,13 +6,14 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.column_types import COLUMN_TYPES
 from millstream.language.parse.every_argument import check_arguments
 from millstream.language.parse.every_word import check_brackets, check_words
-from millstream.language.parse.nodes import EslWindow
+from millstream.language.parse.history_words import since_length
+from millstream.language.parse.nodes import SINCE, EslWindow
 from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.spark_dialect import SparkFaithful
@@ -126,9 +127,27 @@ class Esl(SparkFaithful):
                     node = self._opaque(None, word, TokenType.L_PAREN, TokenType.R_PAREN)
                     alias = self._parse_table_alias()
                     return exp.Table(this=node, alias=alias)
-            table = super()._parse_table(*args, **kwargs)
+            table = self._parse_since(super()._parse_table(*args, **kwargs))
             if table is not None and self._at_window_bracket():  # the window may also come after the alias
                 return self._opaque(table, "[...]", TokenType.L_BRACKET, TokenType.R_BRACKET)
+            return table
+
+        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
+            if self._at_since():
+                return None
+            alias: exp.TableAlias | None = super()._parse_table_alias(*args, **kwargs)
+            return alias
+
+        def _at_since(self) -> int:
+            return since_length(self._tokens[self._index :]) if self._curr else 0
+
+        def _parse_since(self, table: exp.Expr | None) -> exp.Expr | None:
+            """`s SINCE t UNTIL u`: the words are kept beside the input."""
+            if isinstance(table, exp.Table) and (length := self._at_since()):
+                table.meta[SINCE] = self._tokens[self._index : self._index + length]
+                self._advance(length)
+                if not table.alias and (alias := self._parse_table_alias()):
+                    table.set("alias", alias)
             return table
 
         def _ahead(self, count: int) -> TokenType | None:
@@ -223,14 +242,14 @@ def _parse(tokens: list[Token], text: str, method: Any) -> Any:
     if isinstance(tree, exp.Expr):
         check_brackets(tokens)
         check_arguments(tree, tokens)
-        check_words(tree, tokens, tokenize(_again(tree, tokens)))
+        check_words(tree, tokens, _again(tree, tokens))
     return tree
 
 
-def _again(tree: exp.Expr, tokens: list[Token]) -> str:
-    """The text of a tree; sqlglot reads types that it cannot write, as REAL(x)."""
+def _again(tree: exp.Expr, tokens: list[Token]) -> list[Token]:
+    """The words of a tree; sqlglot reads types that it cannot write, as REAL(x)."""
     try:
-        return tree.sql(dialect=Esl)
-    except ValueError:
+        return tokenize(tree.sql(dialect=Esl))
+    except (ValueError, TokenError):
         span = (tokens[0].start, tokens[-1].end + 1)
         raise NotUnderstood("this is not understood", span) from None

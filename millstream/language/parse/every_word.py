@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from millstream.language.parse.nodes import EslWindow
+from millstream.language.parse.nodes import SINCE, EslWindow
 from millstream.language.parse.refused_words import NotUnderstood
 
 NOISE = frozenset(["AS", "ASC", "INNER", "OUTER", "BOTH", "(", ")", "."])
@@ -99,7 +100,7 @@ def check_brackets(tokens: list[Token]) -> None:
 
 def _check_names(tokens: list[Token]) -> None:
     """Refuse an AS behind which there is no name: sqlglot passes over it."""
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in zip_longest(tokens, tokens[1:]):
         if token.token_type is TokenType.ALIAS and (after is None or after.token_type in _NO_NAMES):
             at = (token.start, token.end + 1)
             raise NotUnderstood("a name is missing after AS", at, hint="write it, or leave AS out")
@@ -108,7 +109,7 @@ def _check_names(tokens: list[Token]) -> None:
 def _check_items(tokens: list[Token]) -> None:
     """Refuse a SELECT of nothing, which sqlglot takes."""
     words = [token for token in tokens if token.token_type not in {TokenType.ALL, TokenType.DISTINCT}]
-    for token, after in zip(words, [*words[1:], None], strict=True):
+    for token, after in zip_longest(words, words[1:]):
         if token.token_type is TokenType.SELECT and (after is None or after.token_type in _NO_NAMES):
             at = (token.start, token.end + 1)
             raise NotUnderstood("columns are missing after SELECT", at, hint="write them, or * for all of them")
@@ -150,8 +151,10 @@ _EXAMPLES = {
 
 def _beyond_spark(tree: exp.Expr) -> Iterator[Token]:
     """The words of clauses that come out in no text, as Spark's SQL has not got them."""
-    for node in tree.find_all(EslWindow, exp.SetOperation):
-        if isinstance(node, EslWindow) and node.args["form"] == "EMIT":
+    for node in tree.find_all(EslWindow, exp.SetOperation, exp.Table):
+        if isinstance(node, exp.Table):
+            yield from node.meta.get(SINCE, ())
+        elif isinstance(node, EslWindow) and node.args["form"] == "EMIT":
             yield from node.meta["tokens"]
         elif node.meta.get("ordered"):
             yield Token(TokenType.UNION, "MERGE ORDERED")

@@ -15,6 +15,23 @@ from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.statements import Name, Place
 
 
+def read_create(cursor: Cursor, kind: str) -> tuple[bool, bool]:
+    """The words before the name: whether it says OR REPLACE, and whether IF NOT EXISTS."""
+    cursor.expect("CREATE")
+    or_replace = cursor.take("OR", "REPLACE")
+    cursor.expect(kind)
+    begin = cursor.index
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        hint = "OR REPLACE puts it in the place of what is there, IF NOT EXISTS leaves that alone: keep one of them"
+        cursor.fail(
+            "OR REPLACE and IF NOT EXISTS contradict each other",
+            hint=hint,
+            span=tokens_span(cursor.tokens[begin : cursor.index]),
+        )
+    return or_replace, if_not_exists
+
+
 def read_query(cursor: Cursor) -> exp.Query:
     """The SELECT that makes up the rest of a statement."""
     tokens = cursor.rest()

@@ -73,13 +73,23 @@ SUFFIX = "suffix"
 
 _SUFFIXES = frozenset(Spark.Tokenizer.NUMERIC_LITERALS)
 _WITH_UNIT = ("DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMESTAMPADD", "TIMESTAMPDIFF")
-_LITERAL_TYPES = (
+LITERAL_TYPES = (
     exp.DType.DATE,
     exp.DType.TIME,
     exp.DType.TIMESTAMPTZ,
     exp.DType.TIMESTAMPLTZ,
     exp.DType.TIMESTAMPNTZ,
 )
+"""The types before a text that make a literal of it."""
+
+
+_LEVELS: tuple[dict[TokenType, type[exp.Binary]], ...] = (
+    {**SparkParser.EQUALITY, **SparkParser.COMPARISON},
+    {TokenType.PIPE: exp.BitwiseOr},
+    {TokenType.CARET: exp.BitwiseXor},
+    {TokenType.AMP: exp.BitwiseAnd},
+)
+"""The operators from comparisons to shifts, the loosest first: those of one level go from left to right."""
 
 
 def _one_argument(node: type[exp.Func], name: str) -> Callable[[list[Any]], exp.Expr]:
@@ -149,6 +159,43 @@ class SparkFaithful(Spark):
             name: parse for name, parse in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name in {"CASE", "IF"}
         }
         UNARY_PARSERS: ClassVar = {**SparkParser.UNARY_PARSERS, TokenType.PLUS: _positive}
+        # Spark's order of operators is not sqlglot's: see _parse_bitwise.
+        EQUALITY: ClassVar = {}
+        COMPARISON: ClassVar = {}
+
+        def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
+            """`||` binds as + and - do."""
+            this = super()._parse_term(parse_mod)
+            while self._match(TokenType.DPIPE):
+                this = self.expression(exp.DPipe(this=this, expression=self._parse_factor(parse_mod), safe=True))
+                while self._match_set(self.TERM):
+                    sign = self.TERM[self._prev.token_type]
+                    this = self.expression(sign(this=this, expression=self._parse_factor(parse_mod)))
+            return this
+
+        def _parse_bitwise(self) -> exp.Expr | None:
+            """What predicates as IN and BETWEEN are about: comparisons, then `|`, `^`, `&`, shifts, and sums."""
+            return self._parse_level(0)
+
+        def _parse_level(self, level: int) -> exp.Expr | None:
+            if level == len(_LEVELS):
+                return self._parse_shift()
+            this = self._parse_level(level + 1)
+            while self._match_set(_LEVELS[level]):
+                sign = _LEVELS[level][self._prev.token_type]
+                this = self.expression(sign(this=this, expression=self._parse_level(level + 1)))
+            return this
+
+        def _parse_shift(self) -> exp.Expr | None:
+            this = self._parse_term()
+            while True:
+                if self._match_pair(TokenType.LT, TokenType.LT):
+                    sign: type[exp.Binary] = exp.BitwiseLeftShift
+                elif self._match_pair(TokenType.GT, TokenType.GT):
+                    sign = exp.BitwiseRightShift
+                else:
+                    return this
+                this = self.expression(sign(this=this, expression=self._parse_term()))
 
         def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
             """Numbers with a suffix come by here too, as 2L."""
@@ -212,6 +259,6 @@ class SparkFaithful(Spark):
             to, this = expression.to, expression.this
             if SUFFIX in expression.meta:
                 return str(expression.meta[SUFFIX])
-            if type(expression) is exp.Cast and this.is_string and to.this in _LITERAL_TYPES:
+            if type(expression) is exp.Cast and this.is_string and to.this in LITERAL_TYPES:
                 return f"{self.sql(to)} {self.sql(this)}"
             return super().cast_sql(expression, safe_prefix=safe_prefix)

@@ -6,6 +6,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.language.parse.cursor import Cursor, tokens_span
+from millstream.language.parse.history import take_start
 from millstream.language.parse.parts import read_query
 from millstream.language.parse.statements import Name, SplitInto, Statement
 
@@ -19,6 +20,7 @@ AFTER_FROM = frozenset({"WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", 
 def split_into(cursor: Cursor) -> Statement:
     """The statement; the tokens of FROM are put into every SELECT, where each keeps its place in the text."""
     span = tokens_span(cursor.tokens)
+    start = take_start(cursor)
     tokens = cursor.tokens
     starts = [i for i in _outside(tokens) if _is(tokens, i, "INSERT") and _is(tokens, i + 1, "INTO")]
     if not starts:
@@ -34,7 +36,7 @@ def split_into(cursor: Cursor) -> Statement:
         part.clause = "INSERT INTO"
         outputs.append(_output(part, source))
     cursor.index = len(tokens)
-    return SplitInto(text=cursor.text, span=span, outputs=tuple(outputs))
+    return SplitInto(text=cursor.text, span=span, outputs=tuple(outputs), start=start)
 
 
 def _output(part: Cursor, source: list[Token]) -> tuple[Name, exp.Query]:

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from millstream.catalog.ahead import Ahead
 from millstream.catalog.definitions import OnBadFile, Options
+from millstream.catalog.keep import Keep
+from millstream.catalog.moment import Moment
 from millstream.catalog.schema import Schema
 
 Span = tuple[int, int]
@@ -33,6 +35,14 @@ class Place:
     span: Span
 
 
+@dataclass(frozen=True)
+class Start:
+    """START AT as it was written, and where."""
+
+    moment: Moment
+    span: Span
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """Any statement; `text` is the whole script and `span` this statement's part of it."""
@@ -48,7 +58,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateStream(Statement):
-    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [AHEAD j] [IDLE AFTER i] ... [PUNCTUATED BY (p)] [SOURCE a].
+    """CREATE STREAM s (columns) [ORDER BY c] [SLACK i] [AHEAD j] [KEEP k] ... [PUNCTUATED BY (p)] [SOURCE a].
 
     ON BAD FILE is for sources of files.
     """
@@ -62,9 +72,12 @@ class CreateStream(Statement):
     idle_after: timedelta | None = None
     punctuated_by: exp.Expression | None = None
     on_bad_file: OnBadFile | None = None
+    keep: Keep | None = None
     source: Place | None = None
     options: Options = field(default_factory=dict)
     if_not_exists: bool = False
+    or_replace: bool = False
+    clause_spans: dict[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +87,9 @@ class CreateStreamAs(Statement):
     name: Name
     select: exp.Query
     renamed: tuple[Name, ...] = ()
+    keep: Keep | None = None
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +101,18 @@ class CreateTable(Statement):
     source: Place
     options: Options = field(default_factory=dict)
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateTableAs(Statement):
-    """CREATE TABLE t AS SELECT ...: the rows of a bounded SELECT, stored."""
+    """CREATE TABLE t [(names)] AS SELECT ...: the rows of a bounded SELECT, stored."""
 
     name: Name
     select: exp.Query
+    renamed: tuple[Name, ...] = ()
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,22 +123,82 @@ class CreateSink(Statement):
     to: Place
     options: Options = field(default_factory=dict)
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreateQuery(Statement):
-    """CREATE QUERY q AS SELECT ...: a persistent query whose results can be read."""
+    """CREATE QUERY q [(parameters)] AS SELECT ... [START AT m]: a persistent query whose results can be read.
+
+    `places` are those of the parameters, by their names in small letters.
+    """
 
     name: Name
     select: exp.Query
+    start: Start | None = None
+    or_replace: bool = False
+    parameters: Schema | None = None
+    places: dict[str, Span] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopQuery(Statement):
+    """STOP QUERY q."""
+
+    name: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartQuery(Statement):
+    """START QUERY q."""
+
+    name: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlterQuery(Statement):
+    """ALTER QUERY q AS SELECT ... [STARTING NOW]: another SELECT in its place; `body` is where it stands."""
+
+    name: Name
+    select: exp.Query
+    body: Span
+    starting_now: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlterQueryWindow(Statement):
+    """ALTER QUERY q WINDOW [RANGE ..., SLIDE ...] [STARTING NOW]: the same SELECT with another window."""
+
+    name: Name
+    window: str
+    starting_now: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlterStream(Statement):
+    """ALTER STREAM s SET (SLACK = 5 SECONDS, ...): other clauses as they are written, None for those to be left out."""
+
+    name: Name
+    clauses: dict[str, str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rename(Statement):
+    """ALTER STREAM | TABLE | SINK | QUERY | [WINDOW] AGGREGATE x RENAME TO y."""
+
+    kind: str
+    name: Name
+    to: Name
 
 
 @dataclass(frozen=True, kw_only=True)
 class InsertInto(Statement):
-    """INSERT INTO sink SELECT ...: a persistent query that feeds a sink."""
+    """INSERT INTO x [(columns)] SELECT ...: a persistent query that feeds a sink or a stream, or rows for a table."""
 
     sink: Name
     select: exp.Query
+    start: Start | None = None
+    columns: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +209,7 @@ class SplitInto(Statement):
     """
 
     outputs: tuple[tuple[Name, exp.Query], ...]
+    start: Start | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +217,7 @@ class SelectRows(Statement):
     """SELECT ...: rows to whoever asked."""
 
     select: exp.Query
+    start: Start | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +254,14 @@ class Show(Statement):
     """SHOW STREAMS | TABLES | SINKS | QUERIES | SETTINGS | FUNCTIONS."""
 
     what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowVersions(Statement):
+    """SHOW VERSIONS OF STREAM | TABLE | SINK | QUERY | [WINDOW] AGGREGATE x."""
+
+    kind: str
+    name: Name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,14 @@ def told(expression: exp.Expr) -> str:
     return written(expression.copy().transform(_as_written, copy=False))
 
 
+def text_of(column: exp.Column) -> str | None:
+    """What users have written for a column of the system's own; None for others."""
+    found = column.this.meta.get(_WRITTEN)
+    return None if found is None else str(found)
+
+
 def _as_written(node: exp.Expr) -> exp.Expr:
-    text = node.this.meta.get(_WRITTEN) if isinstance(node, exp.Column) else None
+    text = text_of(node) if isinstance(node, exp.Column) else None
     return node if text is None else exp.var(text)
 
 

@@ -6,23 +6,29 @@ starts, over a sample in place of each argument that is read from rows (spark/tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, Select
-from millstream.catalog.schema import UNKNOWN, SqlType
 from millstream.errors import TypeMismatch
-from millstream.language.bind.check_calls import expressions_of
-from millstream.language.parse.call_name import name_of_call
-from millstream.language.parse.spans import span_of
-from millstream.language.parse.written import told
-from millstream.language.types import coercion as c
-
-_OF_TYPES = (exp.Cast, exp.TryCast, exp.Extract, exp.Interval, exp.Bracket, exp.Dot, exp.Case)
-"""What makes other types of types, besides calls; operators are the binder's."""
+from millstream.expressions.reading import span_of, walk
+from millstream.expressions.tree import (
+    BOOL,
+    INT32,
+    STRING,
+    Column,
+    Lambda,
+    Literal,
+    OnlySpark,
+    Parameter,
+    Type,
+    Value,
+)
+from millstream.expressions.words import told
+from millstream.expressions.written import type_text
+from millstream.language.bind.calls.check_calls import expressions_of
+from millstream.language.parse.clause_at import STATEMENT, clause_at
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ JUDGED: Mapping[str, _Judged] = {
 class TrialCall:
     """A call to try, and the error that it is if it fails."""
 
-    tried: exp.Expression
+    tried: Value
     error: TypeMismatch
 
 
@@ -116,96 +122,103 @@ def below(selects: Iterable[Select], catalog: Catalog) -> tuple[DerivedStream, .
     return tuple(found.values())
 
 
-def calling(bound: object) -> list[exp.Expression]:
+def calling(bound: object) -> list[Value]:
     """The expressions of bound statements of which the binder does not know all that Spark does of their types."""
-    return [e for e in expressions_of(bound) if isinstance(e, exp.Expression) and any(map(_is_judged, e.walk()))]
-
-
-def _is_judged(node: exp.Expr) -> bool:
-    return bool(_call(node)[0]) or isinstance(node, _OF_TYPES)
+    return [e for e in expressions_of(bound) if any(isinstance(part, OnlySpark) for part in walk(e))]
 
 
 def trial_calls(bound: object, text: str) -> Iterator[TrialCall]:
     """The calls of a bound statement that are to be tried, inner ones first.
 
-    >>> from sqlglot import parse_one
-    >>> [trial.tried.sql("spark") for trial in trial_calls([parse_one("x RLIKE 'a('", dialect="spark")], "")]
+    >>> from millstream.expressions.words import words
+    >>> call = OnlySpark("rlike", (Column("x", STRING), Literal("a(", STRING)), BOOL)
+    >>> [words(trial.tried) for trial in trial_calls([call], "")]
     ["RLIKE('', 'a(')"]
     """
     for expression in expressions_of(bound):
-        for node in reversed(list(expression.walk())):
-            yield from _trials(node, text)
+        for part in reversed(list(walk(expression))):
+            yield from _trials(part, text)
 
 
-def _trials(node: exp.Expr, text: str) -> Iterator[TrialCall]:
-    name, arguments = _call(node)
+def _trials(part: Value, text: str) -> Iterator[TrialCall]:
+    name, arguments = _call(part)
     judged = JUDGED.get(name)
     if judged is None:
         return
     judges = [a for place, a in enumerate(arguments) if place in judged.places and _is_written(a)]
-    samples = [a.copy() if _is_constant(a) else _sample(_type(a), judged) for a in arguments]
+    samples = [a if _is_constant(a) else _sample(a.type, judged) for a in arguments]
     tried = [sample for sample in samples if sample is not None]
     if not judges or len(tried) < len(arguments):
         return
 
-    def trial(message: str, function: str, arguments: list[exp.Expr], hint: str = judged.hint) -> TrialCall:
-        error = TypeMismatch(message, text, span_of(node), clause="statement", hint=hint)
-        return TrialCall(exp.Anonymous(this=function, expressions=arguments), error)
+    def trial(message: str, function: str, arguments: Sequence[Value], hint: str = judged.hint) -> TrialCall:
+        span = span_of(part)
+        clause = clause_at(text, span[0]) if span else STATEMENT
+        error = TypeMismatch(message, text, span, clause=clause, hint=hint)
+        return TrialCall(OnlySpark(function, tuple(arguments), part.type), error)
 
     wrong = " and ".join(told(a) for a in judges)
     if judged.what == _REGEX[0]:
         for each in judges:
-            both = [exp.Literal.string(""), each.copy()]
-            yield trial(f"{name}: {told(each)} is no {judged.what}", "rlike", both)
+            yield trial(f"{name}: {told(each)} is no {judged.what}", "rlike", [_text(""), each])
     else:
         yield trial(f"{name}: {wrong} is no {judged.what}", name, tried)
     if judged.groups:  # they are looked at where something matches, as nothing does anywhere
-        matching = exp.Anonymous(this="concat", expressions=[tried[1].copy(), exp.Literal.string("|")])
+        matching = OnlySpark("concat", (tried[1], _text("|")), STRING)
         others = [a for a in arguments[2:] if _is_constant(a)]
         asked = f"the groups that {told(others[0])} asks for" if others else "a group in brackets"
         hint = "each pair of brackets is a group, and 0 is all that matches"
-        yield trial(f"{name}: {wrong} has not {asked}", name, [tried[0].copy(), matching, *tried[2:]], hint)
+        yield trial(f"{name}: {wrong} has not {asked}", name, [tried[0], matching, *tried[2:]], hint)
 
 
-def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-    if isinstance(node, exp.RegexpLike):
-        return "rlike", [node.this, node.expression]
-    return name_of_call(node) or "", list(node.expressions)
+def _call(part: Value) -> tuple[str, tuple[Value, ...]]:
+    if not isinstance(part, OnlySpark) or (part.form and part.name != "regexplike"):
+        return "", ()
+    return "rlike" if part.form else part.name, part.arguments
 
 
-def _is_constant(node: exp.Expr) -> bool:
+def _is_constant(value: Value) -> bool:
     """Whether an argument is written out: there is no name in it."""
-    return not any(isinstance(part, exp.Column | exp.Identifier | exp.Lambda) for part in node.walk())
+    return not any(isinstance(part, Column | Parameter | Lambda) for part in walk(value))
 
 
-def _is_written(node: exp.Expr) -> bool:
+def _is_written(value: Value) -> bool:
     """Whether it is written out, and may be what the function judges: neither a number nor a time is."""
-    type_ = _type(node)
-    return _is_constant(node) and not (c.is_numeric(type_) or c.is_date(type_) or c.is_timestamp(type_))
+    return _is_constant(value) and not (_is_number(value.type) or _is_time(value.type))
 
 
-def _type(node: exp.Expr) -> SqlType:
-    return node.type if isinstance(node.type, exp.DataType) else UNKNOWN
+def _is_number(type_: Type) -> bool:
+    return type_.is_whole or type_.is_float or type_.name == "decimal"
 
 
-def _sample(type_: SqlType, judged: _Judged) -> exp.Expr | None:
+def _is_time(type_: Type) -> bool:
+    return type_.name == "date" or type_.name.startswith("timestamp")
+
+
+def _sample(type_: Type, judged: _Judged) -> Value | None:
     """A value of a type, None where there is none to show."""
-    if c.is_unknown(type_) or c.is_null(type_):
-        return None if judged.exact else exp.Literal.string(judged.text)
-    if type_.this is exp.DType.STRUCT:
-        fields = [(exp.Literal.string(f.name), _sample(f.args["kind"], judged)) for f in type_.expressions]
-        return _built("named_struct", [part for field in fields for part in field])
-    if type_.this in (exp.DType.ARRAY, exp.DType.MAP):
-        return _built(type_.this.value.lower(), [_sample(inner, judged) for inner in type_.expressions])
-    if c.is_boolean(type_):
-        return exp.Boolean(this=True)
-    if c.is_string(type_):
-        return exp.Literal.string(judged.text)
-    text = "2024-01-01 00:00:00" if c.is_date(type_) or c.is_timestamp(type_) else judged.text
-    value = exp.Literal.number(judged.number) if c.is_numeric(type_) else exp.Literal.string(text)
-    return exp.TryCast(this=value, to=type_.copy())
+    match type_.name:
+        case "unknown" | "null":
+            return None if judged.exact else _text(judged.text)
+        case "struct":
+            fields = [(_text(name), _sample(inner, judged)) for name, inner in type_.fields]
+            return _built("named_struct", [part for field in fields for part in field], type_)
+        case "array" | "map":
+            inner = (type_.key, type_.element)
+            return _built(type_.name, [_sample(part, judged) for part in inner if part is not None], type_)
+        case "bool":
+            return Literal(True, BOOL)
+        case "string":
+            return _text(judged.text)
+    text = "2024-01-01 00:00:00" if _is_time(type_) else judged.text
+    value = Literal(judged.number, INT32) if _is_number(type_) else _text(text)
+    return OnlySpark("cast", (value,), type_, ("TRY_CAST(", f" AS {type_text(type_)})"))
 
 
-def _built(name: str, parts: list[exp.Expr | None]) -> exp.Expr | None:
+def _text(value: str) -> Literal:
+    return Literal(value, STRING)
+
+
+def _built(name: str, parts: Sequence[Value | None], type_: Type) -> Value | None:
     known = [part for part in parts if part is not None]
-    return exp.Anonymous(this=name, expressions=known) if len(known) == len(parts) else None
+    return OnlySpark(name, tuple(known), type_) if len(known) == len(parts) else None

@@ -97,7 +97,11 @@ def check(expression: exp.Expr, columns: Mapping[str, SqlType]) -> list[Mistake]
 
 def check_condition(expression: exp.Expr, columns: Mapping[str, SqlType], clause: str = "WHERE") -> list[Mistake]:
     """The mistakes in an expression that must be true or false, as after WHERE, HAVING and ON."""
-    return [*check(expression, columns), *_must_be_true_or_false(expression, clause)]
+    return [
+        *check(expression, columns),
+        *_must_be_true_or_false(expression, clause),
+        *_is_never_true(expression, clause),
+    ]
 
 
 def _inside_out(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -159,6 +163,13 @@ def _must_be_true_or_false(node: exp.Expr, where: str) -> Iterator[Mistake]:
     if not is_free(type_) and not c.is_boolean(type_):
         hint = f"compare it, as in {shown(node)} <> 0" if c.is_numeric(type_) else "compare it with something"
         yield Mistake(node, f"{where} needs a condition, and {shown(node)} is {type_name(type_)}", hint)
+
+
+def _is_never_true(node: exp.Expr, clause: str) -> Iterator[Mistake]:
+    """A condition without any type is NULL alone, for which Spark has no rule."""
+    if c.is_null(type_of(node)):
+        hint = "compare a column with something; IS NULL finds what is missing"
+        yield Mistake(node, f"{clause} needs a condition, and {shown(node)} is never true", hint)
 
 
 def _comparison(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> Iterator[Mistake]:

@@ -9,6 +9,7 @@ from importlib import resources
 from sqlglot import exp
 
 from millstream.aggregates import registry
+from millstream.expressions.tree import OnlySpark, Value
 from millstream.language.parse.call_name import name_of_call
 
 
@@ -83,16 +84,14 @@ def names() -> tuple[str, ...]:
     return tuple(_kinds())
 
 
-def makes_rows(node: exp.Expr) -> bool:
-    """Whether a node calls a function such as explode: without it there would be other rows.
+def makes_rows(value: Value) -> bool:
+    """Whether a value is a call such as of explode: without it there would be other rows.
 
-    >>> from sqlglot import parse_one
-    >>> from millstream.language.parse.spark_dialect import SparkFaithful
-    >>> [makes_rows(parse_one(t, dialect=SparkFaithful)) for t in ("explode(x)", "upper(x)", "x")]
-    [True, False, False]
+    >>> from millstream.expressions.tree import UNKNOWN
+    >>> makes_rows(OnlySpark("explode", (), UNKNOWN)), makes_rows(OnlySpark("upper", (), UNKNOWN))
+    (True, False)
     """
-    name = name_of_call(node)
-    return name is not None and kind(name) is Kind.GENERATOR
+    return isinstance(value, OnlySpark) and not value.form and kind(value.name) is Kind.GENERATOR
 
 
 def is_aggregate(node: exp.Expr) -> bool:

@@ -6,7 +6,7 @@ import heapq
 import json
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from millstream.operators.answers import EMITTED, END, FINAL, PARTIAL, STAMP, ST
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.group_promises import GroupPromises
+from millstream.operators.panes.both_panes import BothPanes
 from millstream.operators.panes.busy_panes import BusyPanes
 from millstream.operators.panes.emission import (
     BatchTouches,
@@ -33,6 +34,7 @@ from millstream.operators.panes.window_totals import WindowTotals
 from millstream.operators.window_aggregate_job import PANE, WindowAggregateJob
 from millstream.progress.punctuation import Punctuation
 from millstream.windows.emit import Pace
+from millstream.windows.panes import Paned
 from millstream.windows.tuples import Ids
 
 __all__ = ["EMITTED", "END", "STAMP", "START", "PanedAggregate"]
@@ -53,11 +55,18 @@ class PanedAggregate(Operator):
     Of landmark windows, which never let go of a pane, closed panes are joined into one at the end of a batch.
     """
 
-    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
+    def __init__(
+        self,
+        work: WindowAggregateJob,
+        blobs: Blobs,
+        filled: BothPanes | None = None,
+        window: Paned | None = None,
+    ) -> None:
+        """`filled` are panes that others take care of, and `window` is the one of the job over them."""
         self._work = work
-        self._window = window_of(work)
+        self._window = window_of(work) if window is None else window
         self._blobs = blobs
-        self._store = PaneStore(work, blobs)
+        self._store = PaneStore(work, blobs) if filled is None else cast("PaneStore", filled)
         self._totals = WindowTotals(work.calls)
         self._promises = GroupPromises(dict(work.keys), blobs)
         record = blobs.get("progress")

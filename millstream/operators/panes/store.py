@@ -73,10 +73,12 @@ class PaneStore:
     goes with the last of its panes; until then it may hold some that are gone, which whoever reads it must know.
     """
 
-    def __init__(self, work: WindowAggregateJob, blobs: Blobs) -> None:
+    def __init__(self, work: WindowAggregateJob, blobs: Blobs, index: KeyIndex | None = None) -> None:
+        """With the keys of another store, if an `index` of them is given."""
         self._work = work
         self._blobs = blobs
-        self.index = KeyIndex(work.key_names, [t for _, t in work.keys], blobs, "keys/")
+        typed = [type_ for _, type_ in work.keys]
+        self.index = KeyIndex(work.key_names, typed, blobs, "keys/") if index is None else index
         self.panes = Panes(work, self.index)
         self._places: dict[int, str] = {}
         self._members: dict[str, set[int]] = {}

@@ -7,82 +7,77 @@ value: `a + b` is `b + a`, `a > b` is `b < a`, and terms of AND and OR may chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from sqlglot import exp
-
-from millstream.catalog.schema import type_name
+from millstream.expressions import tree
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.written import type_text
 from millstream.plan.fingerprint.fact import in_order
 from millstream.structure import Structure
 
 Columns = Mapping[str, Structure]
 """What columns are, by their names in small letters."""
 
-_TURNED = {exp.GT: exp.LT.key, exp.GTE: exp.LTE.key}
-_EITHER_WAY = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
+_TURNED = {"gt": "<", "ge": "<="}
+_EITHER_WAY = {"=", "<>", "+", "*"}
 
 
-def structure_of(expression: exp.Expr, columns: Columns, parameters: Columns | None = None) -> Structure:
-    """The structure of an expression; inside a lambda there are `parameters`, too.
+def structure_of(value: tree.Value, columns: Columns, parameters: Columns | None = None) -> Structure:
+    """The structure of an expression; inside a function without a name there are `parameters`, too.
 
-    >>> from sqlglot import parse_one
     >>> known = {"v": ("column", "s", "v"), "w": ("column", "s", "w")}
-    >>> structure_of(parse_one("(V) > 1"), known)
-    ('lt', ('number', '1'), ('column', 's', 'v'))
-    >>> structure_of(parse_one("v + w"), known) == structure_of(parse_one("w + v"), known)
+    >>> v, w, one = tree.Column("V", tree.INT32), tree.Column("w", tree.INT32), tree.Literal(1, tree.INT32)
+    >>> structure_of(tree.Call("gt", (v, one), tree.BOOL), known)
+    ('function', '<', ('int32', '1'), ('column', 's', 'v'))
+    >>> one, other = (tree.Call("add_int32", sides, tree.INT32) for sides in ((v, w), (w, v)))
+    >>> structure_of(one, known) == structure_of(other, known)
     True
     """
-    match expression:
-        case exp.Paren() | exp.Alias():
-            return structure_of(expression.this, columns, parameters)
-        case exp.Column():
-            return columns[expression.name.lower()]
-        case exp.Identifier():
-            return (parameters or {}).get(expression.name.lower(), ("name", expression.name.lower()))
-        case exp.Literal():
-            return ("text" if expression.is_string else "number", str(expression.this))
-        case exp.DataType():
-            return ("type", type_name(expression))
-        case exp.Var():
-            return ("word", expression.name.upper())
-        case exp.And() | exp.Or():
-            parts = {structure_of(part, columns, parameters) for part in _terms(expression, type(expression))}
-            return (expression.key, *sorted(parts, key=in_order))
-        case exp.Lambda():
-            return _lambda(expression, columns, parameters or {})
-        case exp.Anonymous():
-            return (expression.name.lower(), *(structure_of(e, columns, parameters) for e in expression.expressions))
-        case exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            left, right = (structure_of(part, columns, parameters) for part in (expression.this, expression.expression))
-            turned = _TURNED.get(type(expression))
-            return (expression.key, left, right) if turned is None else (turned, right, left)
-    if isinstance(expression, _EITHER_WAY):
-        sides = (structure_of(part, columns, parameters) for part in (expression.this, expression.expression))
-        return (expression.key, *sorted(sides, key=in_order))
-    said = [(name, _argument(value, columns, parameters)) for name, value in sorted(expression.args.items())]
-    return (expression.key, *((name, value) for name, value in said if value is not None and value != ()))
+    match value:
+        case tree.Column(name=name):
+            return columns[name.lower()]
+        case tree.Parameter(name=name):
+            return (parameters or {}).get(name.lower(), ("name", name.lower()))
+        case tree.Literal():
+            return (str(value.type), str(value.value))
+        case tree.Call():
+            return _call(value, columns, parameters)
+        case tree.Case(branches=branches, default=default):
+            parts = (*(part for branch in branches for part in branch), default)
+            return ("case", *(structure_of(part, columns, parameters) for part in parts))
+        case tree.Lambda():
+            return _lambda(value, columns, parameters or {})
+        case tree.OnlySpark(name=name, form=form):
+            arguments = (structure_of(part, columns, parameters) for part in value.arguments)
+            return ("spark", name, *([form] if form else []), *arguments)
+    raise TypeError(f"{type(value).__name__} has no structure")
 
 
-def _argument(value: Any, columns: Columns, parameters: Columns | None) -> Structure:
-    if isinstance(value, list):
-        return tuple(_argument(part, columns, parameters) for part in value)
-    if isinstance(value, exp.Expr):
-        return structure_of(value, columns, parameters)
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+def _call(value: tree.Call, columns: Columns, parameters: Columns | None) -> Structure:
+    if value.unwritten:  # what is made of it follows from its type
+        return structure_of(value.arguments[0], columns, parameters)
+    if value.function in {"and", "or"}:
+        terms = {structure_of(part, columns, parameters) for part in _terms(value, value.function)}
+        return (value.function, *sorted(terms, key=in_order))
+    function = FUNCTIONS[value.function]
+    parts = [structure_of(part, columns, parameters) for part in function.said(value)]
+    name = function.words.name
+    if value.function in _TURNED:
+        return ("function", _TURNED[value.function], *reversed(parts))
+    if name in _EITHER_WAY:
+        parts.sort(key=in_order)
+    return ("function", name.lower(), *([type_text(value.type)] if function.words.typed else []), *parts)
 
 
-def _terms(expression: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+def _terms(value: tree.Value, function: str) -> Iterator[tree.Value]:
     """What AND joins, or OR, in whatever brackets."""
-    inner = expression.unnest()
-    if isinstance(inner, kind):
-        yield from _terms(inner.this, kind)
-        yield from _terms(inner.expression, kind)
+    if isinstance(value, tree.Call) and value.function == function:
+        for part in value.arguments:
+            yield from _terms(part, function)
     else:
-        yield expression
+        yield value
 
 
-def _lambda(expression: exp.Lambda, columns: Columns, parameters: Columns) -> Structure:
+def _lambda(value: tree.Lambda, columns: Columns, parameters: Columns) -> Structure:
     """Parameters are told apart by their places: what they are called does not matter."""
-    names = [parameter.name.lower() for parameter in expression.expressions]
-    given = {name: ("parameter", len(parameters) + place) for place, name in enumerate(names)}
-    return ("lambda", len(names), structure_of(expression.this, columns, {**parameters, **given}))
+    given = {name.lower(): ("parameter", len(parameters) + place) for place, name in enumerate(value.parameters)}
+    return ("lambda", len(value.parameters), structure_of(value.body, columns, {**parameters, **given}))

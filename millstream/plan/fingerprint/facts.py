@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from sqlglot import exp
 
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.count_star import CountStar
 from millstream.catalog.arrow import to_sql
 from millstream.catalog.definitions import AggregateCall, Item
 from millstream.catalog.schema import type_name
-from millstream.expressions.build.reading import terms_of
-from millstream.language.parse.written import written
+from millstream.expressions.functions.registry import FUNCTIONS
+from millstream.expressions.reading import terms_of
+from millstream.expressions.tree import Call, OnlySpark, Value
+from millstream.expressions.words import words
+from millstream.expressions.written import CAST
 from millstream.plan.fingerprint.fact import Fact
 from millstream.plan.fingerprint.lineage import Lineage
 from millstream.structure import Structure
@@ -28,16 +30,25 @@ def keys(below: Lineage, items: Iterable[Item], what: str = "key") -> Iterator[F
     """What tuples are grouped by."""
     for item in items:
         kind = type_name(item.type)
-        yield Fact(what, below.structure(item.expression), kind, f"{what} {written(item.expression)}", kind)
+        yield Fact(what, below.structure(item.expression), kind, f"{what} {words(item.expression)}", kind)
 
 
 def call_structure(below: Lineage, call: AggregateCall, frame: Structure = None) -> Structure:
     """What a call computes of the rows below, over a frame of its own if it has one."""
     condition = None if call.condition is None else below.structure(call.condition)
     # The parameters of a user's aggregate have types, which are told apart from what is cast to them.
-    cast = exp.Cast if call.aggregate.definition is not None else ()
-    read = tuple(below.structure(a.this if isinstance(a, cast) else a) for a in call.arguments)
+    read = tuple(below.structure(_given(a) if call.aggregate.definition is not None else a) for a in call.arguments)
     return (call.aggregate.name.lower(), call.aggregate.options, read, condition, frame)
+
+
+def _given(argument: Value) -> Value:
+    """What is cast to the type of a parameter."""
+    match argument:
+        case Call(arguments=[inner, *_]) if FUNCTIONS[argument.function].words is CAST:
+            return inner
+        case OnlySpark(name="cast", arguments=[inner]):
+            return inner
+    return argument
 
 
 def call_facts(below: Lineage, call: AggregateCall, frame: Over | None = None) -> Iterator[Fact]:
@@ -61,7 +72,7 @@ def call_facts(below: Lineage, call: AggregateCall, frame: Over | None = None) -
 
 def call_words(call: AggregateCall) -> str:
     """A call as it was written."""
-    return f"{call.text} FILTER ({written(call.condition)})" if call.condition else call.text
+    return f"{call.text} FILTER ({words(call.condition)})" if call.condition else call.text
 
 
 def counts_rows(call: AggregateCall) -> bool:
@@ -69,10 +80,10 @@ def counts_rows(call: AggregateCall) -> bool:
     return isinstance(call.aggregate, CountStar) and call.condition is None
 
 
-def conditions(below: Lineage, predicate: exp.Expression | None) -> Iterator[Fact]:
+def conditions(below: Lineage, predicate: Value | None) -> Iterator[Fact]:
     """The terms of a condition on the rows below."""
     for term in terms_of(predicate):
-        yield Fact("condition", below.structure(term), None, f"the condition {written(term)}")
+        yield Fact("condition", below.structure(term), None, f"the condition {words(term)}")
 
 
 def columns(below: Lineage, names: Iterable[str]) -> Iterator[Fact]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from sqlglot import exp
-
 from millstream.catalog.schema import SqlType, type_name
+from millstream.expressions.tree import Value
 from millstream.plan.fingerprint.expressions import structure_of
 from millstream.plan.fingerprint.fact import Fact, leaves_of
 from millstream.plan.fingerprint.fingerprint import Fingerprint
@@ -41,7 +40,7 @@ class Lineage:
     steps: tuple[Fingerprint, ...] = ()
     types: Mapping[Structure, str] = field(default_factory=dict)
 
-    def structure(self, expression: exp.Expr) -> Structure:
+    def structure(self, expression: Value) -> Structure:
         """What an expression over the columns computes."""
         return structure_of(expression, self._structures)
 

@@ -8,7 +8,7 @@ from millstream.catalog.definitions import REJECTED_SCHEMA, Stream, Table, TimeS
 from millstream.catalog.schema import type_name
 from millstream.connectors.contract import Role
 from millstream.connectors.registry import connector, options_of
-from millstream.language.parse.written import written
+from millstream.expressions.words import words
 from millstream.operators.tuples.late import LateTuples
 from millstream.plan.fingerprint import facts
 from millstream.plan.fingerprint.fact import Fact
@@ -48,12 +48,12 @@ def _declaration(declared: Stream, lineage: Lineage) -> Iterator[Fact]:
                 yield Fact("option", (about, name), str(value), f"option {name} of {declared.name}", repr(value))
     external = declared.time_stamp is TimeStamp.EXTERNAL and declared.time is not None
     moment = lineage.column(declared.time).structure if external and declared.time else None
-    words = f"{declared.time_stamp.value} {declared.time or ''}".strip()
-    yield Fact("stamps", about, (declared.time_stamp.value, moment), f"the time stamp of {declared.name}", words)
+    said = f"{declared.time_stamp.value} {declared.time or ''}".strip()
+    yield Fact("stamps", about, (declared.time_stamp.value, moment), f"the time stamp of {declared.name}", said)
     if declared.punctuated_by is not None:
         condition = lineage.structure(declared.punctuated_by)
         yield Fact(
-            "punctuation", about, condition, f"the punctuation of {declared.name}", written(declared.punctuated_by)
+            "punctuation", about, condition, f"the punctuation of {declared.name}", words(declared.punctuated_by)
         )
 
 

@@ -19,6 +19,7 @@ from millstream.plan.algebra import (
 )
 from millstream.plan.column_origins import feeder, parts
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union
+from millstream.plan.match_registrations import MatchRegistrations
 from millstream.windows.join_kind import JoinKind
 
 _PAIRED = (JoinKind.INNER, JoinKind.LEFT)
@@ -44,7 +45,7 @@ def carry_arrival(plan: Node, catalog: Catalog) -> Node:
                 keeps = wanted and (node.kind in _PAIRED or (node.kind in _CHOOSING and _streams(node.left)))
                 node = replace(node, ordered=keeps)
                 return node.over([carry(node.left, keeps), carry(node.right, False)])
-            case Filter() | Project() | Derived() | AssignWindows() | Unnest() | Union():
+            case Filter() | Project() | Derived() | AssignWindows() | Unnest() | Union() | MatchRegistrations():
                 pass
             case _:
                 below = needs_arrival(node)
@@ -71,7 +72,7 @@ def tells_arrival(part: Node) -> bool:
             return part.ordered
         case OverAggregate():
             return part.ordered and all(tells_arrival(p) for p in parts(part.below))
-        case Filter() | Project() | Derived() | AssignWindows() | Unnest():
+        case Filter() | Project() | Derived() | AssignWindows() | Unnest() | MatchRegistrations():
             return tells_arrival(part.below)
         case TableJoin():
             return part.ordered and tells_arrival(part.left)

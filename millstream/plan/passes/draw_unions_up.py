@@ -6,6 +6,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.plan.algebra import AssignWindows, Derived, Filter, Node, Project, rewrite
 from millstream.plan.column_origins import parts
 from millstream.plan.joins_and_unions import TableJoin, Union
+from millstream.plan.match_registrations import MatchRegistrations
 
 
 def draw_unions_up(plan: Node, catalog: Catalog) -> Node:
@@ -15,7 +16,9 @@ def draw_unions_up(plan: Node, catalog: Catalog) -> Node:
         match node:
             case Union():
                 return Union(tuple(p for part in node.parts for p in parts(part)))
-            case Filter() | Project() | Derived() | AssignWindows() if isinstance(node.below, Union):
+            case Filter() | Project() | Derived() | AssignWindows() | MatchRegistrations() if isinstance(
+                node.below, Union
+            ):
                 return Union(tuple(node.over([part]) for part in node.below.parts))
             case TableJoin() if isinstance(node.left, Union):
                 return Union(tuple(node.over([part, node.right]) for part in node.left.parts))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, Stream, Table, side_output
+from millstream.catalog.definitions import DerivedStream, HistorySpec, HistoryTable, Stream, Table, side_output
 from millstream.errors import MillstreamError
-from millstream.plan.algebra import Derived, LateScan, Node, Reference, RejectedScan, Scan, TableScan, rewrite
+from millstream.plan.algebra import Derived, History, LateScan, Node, Reference, RejectedScan, Scan, TableScan, rewrite
 from millstream.plan.build import build
 
 
@@ -15,6 +15,8 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
     """`Reference dear` becomes `Stream dear` over the plan of its SELECT, down to the sources."""
 
     def resolve(node: Node) -> Node:
+        if isinstance(node, History):
+            return TableScan(_table(node.spec, catalog))
         if not isinstance(node, Reference):
             return node
         name, side = side_output(node.name)
@@ -29,3 +31,11 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
         raise MillstreamError(f"{node.name} was dropped after the query was bound")
 
     return rewrite(plan, resolve)
+
+
+def _table(spec: HistorySpec, catalog: Catalog) -> Table:
+    """What is kept of a stream, as the table that it is for a SELECT."""
+    stream = catalog.relation(spec.stream)
+    if not isinstance(stream, Stream) or stream.source is None:
+        raise MillstreamError(f"{spec.stream} was dropped after the query was bound")
+    return HistoryTable(stream.name, stream.schema, stream.source, stream=stream, spec=spec)

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from sqlglot import exp
-
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, OverCallSpec, WindowAggregateSpec
-from millstream.expressions.build.reading import over_columns
+from millstream.expressions.reading import renamed
+from millstream.expressions.tree import Value
 from millstream.plan.algebra import (
     Derived,
     Filter,
@@ -44,12 +43,8 @@ class _NewNames:
     def name(self, name: str) -> str:
         return self.columns.get(name.lower(), name)
 
-    def expression(self, expression: exp.Expression) -> exp.Expression:
-        if not self.columns:
-            return expression
-        read = {column.name.lower(): column for column in expression.find_all(exp.Column)}
-        meanings = {low: _column(self.columns[low]) if low in self.columns else c for low, c in read.items()}
-        return over_columns(expression, meanings)
+    def expression(self, expression: Value) -> Value:
+        return renamed(expression, self.columns)
 
     def call(self, call: AggregateCall) -> AggregateCall:
         condition = None if call.condition is None else self.expression(call.condition)
@@ -87,7 +82,7 @@ def _arrange(node: Node, below: Sequence[Lineage], new: _NewNames) -> tuple[Node
         case Filter(predicate=predicate):
             return replace(node, predicate=new.expression(predicate)), new
         case Sort(terms=terms):
-            return replace(node, terms=tuple(map(new.expression, terms))), new
+            return replace(node, terms=tuple(replace(t, value=new.expression(t.value)) for t in terms)), new
         case Unnest(calls=calls):
             known = (new.calls.get(call.name.lower(), call) for call in calls)
             return replace(node, calls=_merge(known, lambda call: call.name)), new
@@ -144,9 +139,9 @@ def _merge_calls(
     calls: Sequence[AggregateCall], structure: Callable[[AggregateCall], Structure], below: Lineage
 ) -> tuple[tuple[AggregateCall, ...], _NewNames]:
     """The calls, those that compute the same once, and what is read twice said in the same words each time."""
-    said: dict[Structure, exp.Expression] = {}
+    said: dict[Structure, Value] = {}
 
-    def same(expression: exp.Expression) -> exp.Expression:
+    def same(expression: Value) -> Value:
         return said.setdefault(below.structure(expression), expression)
 
     kept = []
@@ -182,7 +177,3 @@ def _column_of(below: Lineage) -> Callable[[str], Structure]:
 
 def _number(keys: Iterable[Item], prefix: str) -> tuple[Item, ...]:
     return tuple(replace(key, name=f"{prefix}{place}") for place, key in enumerate(keys))
-
-
-def _column(name: str) -> exp.Expression:
-    return exp.column(exp.to_identifier(name, quoted=True))

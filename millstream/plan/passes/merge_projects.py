@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from millstream.catalog.catalog import Catalog
-from millstream.expressions.build.reading import over_columns
+from millstream.expressions.reading import over_columns
+from millstream.expressions.tree import Column
 from millstream.plan.algebra import Node, Project, rewrite
 
 
@@ -18,7 +17,7 @@ def merge_projects(plan: Node, catalog: Catalog) -> Node:
         if not isinstance(node, Project) or not isinstance(node.below, Project):
             return node
         below = node.below
-        if not all(isinstance(i.expression, exp.Column) for i in below.items):
+        if not all(isinstance(i.expression, Column) for i in below.items):
             return node
         meanings = {i.name.lower(): i.expression for i in below.items}
         items = (replace(item, expression=over_columns(item.expression, meanings)) for item in node.items)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from millstream.catalog.catalog import Catalog
-from millstream.expressions.build.reading import columns_of
+from millstream.expressions.reading import columns_of
+from millstream.expressions.tree import Value
 from millstream.language.types import functions
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, WindowAggregate
 from millstream.plan.joins_and_unions import TableJoin, Union, WindowJoin
+from millstream.plan.match_registrations import MatchRegistrations
 from millstream.plan.split import Split
 
 Names = frozenset[str]
@@ -50,6 +50,10 @@ def _pruned(node: Node, read: Names | None) -> Node:
             return node.over([_pruned(node.below, columns_of(*parts, *conditions) | _names(work.time, *work.carried))])
         case WindowJoin():
             return _joined(node, read)
+        case MatchRegistrations(condition=condition, columns=columns):
+            wanted = _more(read, condition)
+            theirs = frozenset(item.name for item in columns)
+            return replace(node, below=_pruned(node.below, wanted), gives=None if read is None else read & theirs)
         case TableJoin():
             wanted = _more(read, node.condition)
             return node.over([_pruned(below, wanted) for below in node.inputs])
@@ -71,7 +75,7 @@ def _joined(node: WindowJoin, read: Names | None) -> Node:
     return replace(node, left=sides[0], right=sides[1], columns=(left, right))
 
 
-def _more(read: Names | None, condition: exp.Expression | None) -> Names | None:
+def _more(read: Names | None, condition: Value | None) -> Names | None:
     """Also the columns of a condition."""
     return None if read is None else read | columns_of(condition)
 

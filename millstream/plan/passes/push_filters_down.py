@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from millstream.catalog.catalog import Catalog
-from millstream.expressions.build.predicates import unsupported
-from millstream.expressions.build.reading import all_of, columns_of, over_columns, terms_of
+from millstream.expressions.compile.arrow import without_arrow_form
+from millstream.expressions.reading import all_of, columns_of, over_columns, terms_of
+from millstream.expressions.tree import Column, Value
 from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate, rewrite
 from millstream.plan.joins_and_unions import TableJoin, WindowJoin
 from millstream.windows.join_kind import JoinKind
@@ -41,9 +40,7 @@ def push_filters_down(plan: Node, catalog: Catalog) -> Node:
     return rewrite(plan, push)
 
 
-def _all_pushed(
-    node: Node, condition: exp.Expression, names: frozenset[str] | None = None
-) -> tuple[Node, exp.Expression | None]:
+def _all_pushed(node: Node, condition: Value, names: frozenset[str] | None = None) -> tuple[Node, Value | None]:
     """The plan with all terms of a condition above its next stage that can get there, and the terms that cannot.
 
     If there are names, only terms move that read no other columns.
@@ -51,7 +48,7 @@ def _all_pushed(
     staying = []
     for term in terms_of(condition):
         known = names is None or _read(term) <= names
-        pushed = _pushed(node, term) if known and not unsupported(term) else None
+        pushed = _pushed(node, term) if known and without_arrow_form(term) is None else None
         if pushed is None:
             staying.append(term)
         else:
@@ -59,14 +56,14 @@ def _all_pushed(
     return node, all_of(staying)
 
 
-def _pushed(node: Node, term: exp.Expression) -> Node | None:
+def _pushed(node: Node, term: Value) -> Node | None:
     """The plan with a condition above its next stage; None if it cannot get there."""
     match node:
         case Filter(below=below, predicate=predicate):
             if _answers(below):
                 return Filter(below, all_of([predicate, term]) or term)
         case Project(below=below, items=items):
-            meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, exp.Column)}
+            meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, Column)}
             if not _read(term) <= meanings.keys():
                 return None
             term = over_columns(term, meanings)
@@ -99,5 +96,5 @@ def _given(node: Node) -> frozenset[str] | None:
     return None
 
 
-def _read(term: exp.Expression) -> frozenset[str]:
+def _read(term: Value) -> frozenset[str]:
     return frozenset(name.lower() for name in columns_of(term))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import OverAggregateSpec
-from millstream.expressions.build.reading import columns_of
+from millstream.expressions.reading import columns_of
 from millstream.plan.algebra import Node, OverAggregate
 from millstream.plan.column_origins import lineage_of
 from millstream.plan.fingerprint.fact import in_order

@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.types as pt
-from sqlglot import exp
 
 from millstream.catalog.arrow import carried, to_arrow
+from millstream.catalog.definitions import HistoryTable
 from millstream.catalog.schema import Column, SqlType, type_name
 from millstream.expressions.arrow.steps import ArrowExpression
-from millstream.expressions.build.builder import Unsupported
-from millstream.expressions.build.predicates import predicate, value
-from millstream.expressions.build.reading import all_of, columns_of, terms_of
-from millstream.language.parse.written import written
+from millstream.expressions.build.bound import column_of
+from millstream.expressions.compile.arrow import NoArrowForm, arrow_condition, arrow_value
+from millstream.expressions.reading import all_of, columns_of, renamed, terms_of
+from millstream.expressions.tree import INT64, TIMESTAMP, Call, Value
+from millstream.expressions.tree import Column as ColumnValue
+from millstream.expressions.words import words
 from millstream.language.types.functions import makes_rows
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step, Wide
 from millstream.operators.window_aggregate_job import TIME
 from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
 from millstream.plan.column_origins import steps as steps_of
 from millstream.plan.joins_and_unions import TableJoin
+from millstream.plan.match_registrations import MatchRegistrations
 from millstream.plan.physical.conditions_first import conditions_first
 from millstream.plan.physical.facts import Facts
-from millstream.plan.physical.nodes import ArrowRead, Exchange, Noted, TableRows
+from millstream.plan.physical.nodes import ArrowRead, Exchange, InStage, Noted, SparkRead, Stage, TableRows
 from millstream.windows.join_kind import JoinKind
 
 LARGEST_TABLE = 8 << 20
@@ -42,19 +44,39 @@ class Refused(Exception):
     """Something that only Spark can do; the message says what."""
 
 
-def arrow_read(exchange: Exchange, scan: Scan, facts: Facts) -> ArrowRead:
-    """How the stage behind an exchange reads the stream of a scan by itself; Refused says why it cannot."""
-    way = _Way(facts)
+def arrow_read(exchange: Exchange, scan: Scan, facts: Facts, arrived: bool = False) -> ArrowRead:
+    """How the stage behind an exchange reads the stream of a scan by itself; Refused says why it cannot.
+
+    `arrived`, it is given the tuples with all their columns, also those that are computed as they arrive.
+    """
+    way = _Way(facts, arrived)
     try:
         known, below = way.to(exchange.below, _read(exchange.columns.values()) | {str(exchange.time).lower()})
-        stamp = exp.Anonymous(this="unix_micros", expressions=[exp.column(str(exchange.time))])
+        stamp = Call("unix_micros", (ColumnValue(str(exchange.time), TIMESTAMP),), INT64)
         computed = tuple((name, *known.value(e)) for name, e in {**exchange.columns, TIME: stamp}.items())
-    except Unsupported as part:
-        raise Refused(f"{written(part.node)} has no form over Arrow") from None
+    except NoArrowForm as part:
+        raise Refused(f"{words(part.value)} has no form over Arrow") from None
     schemas = [table.columns for table in way.tables]
     steps = conditions_first((*way.steps, Compute(computed)), schemas)
     types = {name: type_ for name, _, type_ in computed}
     return ArrowRead(below, scan, way.read, steps, tuple(way.tables), types)
+
+
+def arrow_rows(plan: Node, facts: Facts, arrived: bool = False) -> tuple[pa.Schema, tuple[Step, ...], pa.Schema]:
+    """The columns that are read of a stream or of the answers of a stage, the steps from there, and what comes out.
+
+    Refused says why there is a step that only Spark can carry out.
+    """
+    way = _Way(facts, arrived)
+    try:
+        known, _ = way.to(plan, frozenset(name.lower() for name in plan.schema.names))
+        last = tuple((c.name, *_as(known, column_of(c.name, c.type), c.type)) for c in plan.schema)
+    except NoArrowForm as part:
+        raise Refused(f"{words(part.value)} has no form over Arrow") from None
+    if way.tables:
+        raise Refused("it joins a table")
+    steps = conditions_first((*way.steps, Compute(last)), [])
+    return way.read, steps, pa.schema([pa.field(name, type_) for name, _, type_ in last])
 
 
 @dataclass(frozen=True)
@@ -68,23 +90,17 @@ class _Known:
     def of(types: Mapping[str, SqlType]) -> _Known:
         return _Known({name.lower(): name for name in types}, types)
 
-    def spelt(self, expression: exp.Expression) -> exp.Expression:
+    def spelt(self, expression: Value) -> Value:
         """The expression with columns as they are spelt here."""
+        return renamed(expression, self.names)
 
-        def spell(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Column) and node.name.lower() in self.names:
-                return exp.Column(this=exp.to_identifier(self.names[node.name.lower()], quoted=True))
-            return node
+    def value(self, expression: Value) -> tuple[ArrowExpression, pa.DataType]:
+        return arrow_value(self.spelt(expression))
 
-        return cast("exp.Expression", expression.copy().transform(spell))
+    def condition(self, expression: Value) -> ArrowExpression:
+        return arrow_condition(self.spelt(expression))
 
-    def value(self, expression: exp.Expression) -> tuple[ArrowExpression, pa.DataType]:
-        return value(self.spelt(expression), self.types)
-
-    def condition(self, expression: exp.Expression) -> ArrowExpression:
-        return predicate(self.spelt(expression), self.types)
-
-    def has(self, expression: exp.Expression) -> bool:
+    def has(self, expression: Value) -> bool:
         return _read([expression]) <= set(self.names)
 
 
@@ -93,6 +109,7 @@ class _Way:
     """The steps from a stream to a stage, as far as they are known."""
 
     facts: Facts
+    arrived: bool = False
     steps: list[Step] = field(default_factory=list)
     read: pa.Schema = field(default_factory=lambda: pa.schema([]))
     tables: list[TableRows] = field(default_factory=list)
@@ -109,15 +126,28 @@ class _Way:
                 return known, node.over([said])
             case Project(below=below, items=items):
                 if rows := next((i for i in items if makes_rows(i.expression)), None):
-                    raise Refused(f"{written(rows.expression)} makes rows")
+                    raise Refused(f"{words(rows.expression)} makes rows")
                 kept = [i for i in items if i.name.lower() in wanted]
                 known, said = self.to(below, _read(i.expression for i in kept))
                 self.steps.append(Compute(tuple((i.name, *_as(known, i.expression, i.type)) for i in kept)))
                 return _Known.of({i.name: i.type for i in kept}), node.over([said])
             case TableJoin():
                 return self._joined(node, wanted)
+            case InStage(below=below) | Noted(below=below) | SparkRead(below=below):
+                return self.to(below, wanted)
+            case Stage():
+                columns = [c for c in node.schema if c.name.lower() in wanted]
+                self.read = pa.schema([pa.field(c.name, _carried(c)) for c in columns])
+                return _Known.of({c.name: c.type for c in columns}), node
+            case Scan() if self.arrived:
+                columns = [c for c in node.schema if c.name.lower() in wanted]
+                self.read = pa.schema([pa.field(c.name, _plain(c)) for c in columns])
+                return _Known.of({c.name: c.type for c in columns}), node
             case Scan():
-                return self._scanned(node, wanted), Noted(node, "the stage reads the files itself")
+                what = "files" if node.stream.keep is None else "log"
+                return self._scanned(node, wanted), Noted(node, f"the stage reads the {what} itself")
+            case MatchRegistrations():
+                raise Refused("its tuples are matched with registrations first")
         raise Refused(f"{type(node).__name__} is in the way")
 
     def _scanned(self, scan: Scan, wanted: frozenset[str]) -> _Known:
@@ -126,7 +156,7 @@ class _Way:
         if any(i.name == stream.time for i in stream.computed):
             raise Refused(f"its time stamp {stream.time} is computed")
         read = wanted | _read(i.expression for i in computed) | {str(stream.time).lower()}
-        columns = [c for c in stream.arriving if c.name.lower() in read]
+        columns = [c for c in stream.landed if c.name.lower() in read]
         self.read = pa.schema([pa.field(c.name, _plain(c)) for c in columns])
         types = {c.name: c.type for c in columns}
         if computed:
@@ -150,7 +180,7 @@ class _Way:
         keys = tuple(key for key in equal.values() if key is not None)
         rest = [term for term in terms if equal[id(term)] is None]
         if not keys:
-            raise Refused(f"{written(node.condition)} compares no key of one type")
+            raise Refused(f"{words(node.condition)} compares no key of one type")
         residual = both.condition(left_over) if (left_over := all_of(rest)) is not None else None
         self.steps.append(Lookup(len(self.tables), node.kind, keys, residual))
         self.tables.append(TableRows(node.right, schema))
@@ -163,7 +193,7 @@ class _Way:
         size = 0
         for scan in scans:
             files = self.facts.files(scan.table.source)
-            if not files.local:
+            if isinstance(scan.table, HistoryTable) or not files.local:
                 raise Refused(f"how many bytes table {scan.table.name} has is not known here")
             size += files.size
             if size > LARGEST_TABLE:
@@ -172,11 +202,11 @@ class _Way:
             raise Refused("what is joined is no table")
 
 
-def _equality(term: exp.Expr, ours: _Known, theirs: _Known) -> tuple[ArrowExpression, ArrowExpression] | None:
+def _equality(term: Value, ours: _Known, theirs: _Known) -> tuple[ArrowExpression, ArrowExpression] | None:
     """The sides of a term, if they are one of the tuples and one of the table and can be compared as they are."""
-    if not isinstance(term, exp.EQ):
+    if not isinstance(term, Call) or term.function != "eq":
         return None
-    left, right = term.this, term.expression
+    left, right = term.arguments
     if theirs.has(left) and ours.has(right):
         left, right = right, left
     if not ours.has(left) or not theirs.has(right):
@@ -187,11 +217,11 @@ def _equality(term: exp.Expr, ours: _Known, theirs: _Known) -> tuple[ArrowExpres
     return (mine, other) if one == another and not pt.is_floating(one) and not pt.is_decimal(one) else None
 
 
-def _as(known: _Known, expression: exp.Expression, type_: SqlType) -> tuple[ArrowExpression, pa.DataType]:
+def _as(known: _Known, expression: Value, type_: SqlType) -> tuple[ArrowExpression, pa.DataType]:
     """An expression that must have the type that the plan says, or steps above would go wrong."""
     compute, found = known.value(expression)
     if found != (to_arrow(type_) or found):
-        raise Refused(f"{written(expression)} is {found} in Arrow, and {type_name(type_)} in Spark")
+        raise Refused(f"{words(expression)} is {found} in Arrow, and {type_name(type_)} in Spark")
     return compute, found
 
 
@@ -209,5 +239,5 @@ def _carried(column: Column) -> pa.DataType:
     return found
 
 
-def _read(expressions: Iterable[exp.Expr]) -> frozenset[str]:
+def _read(expressions: Iterable[Value]) -> frozenset[str]:
     return frozenset(name.lower() for name in columns_of(*expressions))

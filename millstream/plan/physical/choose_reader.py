@@ -25,7 +25,7 @@ def choose_reader(plan: Node, facts: Facts) -> Node:
         if not isinstance(node, Exchange) or not isinstance(source := feeder(node.part), Scan):
             return node
         try:
-            _check(node, source, facts)
+            check_reading(node, source, facts)
             return replace(node, below=arrow_read(node, source, facts))
         except Refused as refusal:
             return replace(node, below=_spark_reads(node.below, str(refusal)))
@@ -43,30 +43,33 @@ def _spark_reads(node: Node, why: str) -> Node:
     return node.over([_spark_reads(below, why) for below in node.inputs])
 
 
-def _check(exchange: Exchange, scan: Scan, facts: Facts) -> None:
+def check_reading(exchange: Exchange, scan: Scan, facts: Facts) -> None:
     """Whether the files are Parquet on this machine, and each row of them is a tuple with a time stamp of its own."""
     for why in _refusals(exchange, scan, facts):
         raise Refused(why)
 
 
 def _refusals(exchange: Exchange, scan: Scan, facts: Facts) -> Iterator[str]:
-    stream, time = scan.stream, exchange.time
-    if stream.source is None:
+    stream, time, kept = scan.stream, exchange.time, scan.stream.keep is not None
+    if kept:
+        pass
+    elif stream.source is None:
         yield "it has no source"
     elif why := connector(stream.source).only_spark:
         yield why
     if not facts.arrow:
         yield "the setting reader says so"
-    if stream.time_stamp is not TimeStamp.EXTERNAL or time is None:
+    stamped = stream.time_stamp is TimeStamp.EXTERNAL or (kept and stream.time is not None)
+    if not stamped or time is None:
         yield "tuples are stamped as they arrive"
     elif trace(exchange.part, time) != (scan, stream.time):
         yield f"{time} is not its time stamp {stream.time}"
     if stream.punctuated_by is not None:
         yield "there is punctuation among its tuples"
-    for column in stream.arriving:
+    for column in stream.arriving if not kept else ():
         if not column.nullable:
             yield f"each row is checked for NULL in {column.name}"
-    if stream.source is not None:
+    if stream.source is not None and not kept:
         files = facts.files(stream.source)
         if not files.local:
             yield "its files are not on this machine"

@@ -23,7 +23,14 @@ def _nearby(address: Address) -> Files:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the place is like in which a query is to run. `arrow`: whether stages may read files by themselves."""
+    """What the place is like in which a query is to run.
+
+    `arrow`: whether stages may read files by themselves. `tasks` are those that Spark gives a stage, None where nobody
+    knows yet. `set_buckets` and `kept_buckets` are the numbers of buckets that are set, and that its checkpoint has.
+    """
 
     files: Callable[[Address], Files] = _nearby
     arrow: bool = True
+    tasks: int | None = None
+    set_buckets: int | None = None
+    kept_buckets: int | None = None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from millstream.language.parse.written import written
 from millstream.operators.join.window_join_job import key_name
 from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, WindowAggregate
 from millstream.plan.column_origins import STAGES, parts
@@ -20,13 +19,13 @@ Keys = tuple[str, ...] | None
 def form_stages(plan: Node, facts: Facts) -> Node:
     """`WindowAggregate over Union` becomes a stage with an exchange for each part of the union."""
     if isinstance(plan, STAGES):
-        keys, words = _keys(plan)
+        keys = _keys(plan)
         feeds = [
             _exchange(plan, port, part, _time(plan, port), keys, facts)
             for port, side in enumerate(_sides(plan))
             for part in side
         ]
-        return Stage(plan, tuple(feeds), plan.number, said=(f"stage {plan.number}, {words}",))
+        return Stage(plan, tuple(feeds), plan.number, said=(f"stage {plan.number}",))
     return plan.over([form_stages(below, facts) for below in plan.inputs])
 
 
@@ -63,24 +62,18 @@ def _time(stage: Node, port: int) -> str | None:
     raise NotImplementedError(type(stage).__name__)
 
 
-def _keys(stage: Node) -> tuple[Keys, str]:
-    """The columns that say to which bucket a tuple goes, and the same in words."""
+def _keys(stage: Node) -> Keys:
+    """The columns that say to which bucket a tuple goes."""
     match stage:
         case WindowAggregate(windowed=work):
             keys = work.keys[: work.partition] if work.window.depends_on_data else work.keys
-            return tuple(k.name for k in keys), _by(written(k.expression) for k in keys)
+            return tuple(key.name for key in keys)
         case OverAggregate(framed=framed):
-            return tuple(k.name for k in framed.keys), _by(written(k.expression) for k in framed.keys)
+            return tuple(key.name for key in framed.keys)
         case WindowJoin(equalities=equalities):
-            terms = (f"{written(e.left)} = {written(e.right)}" for e in equalities)
-            return tuple(key_name(number) for number in range(len(equalities))), _by(terms)
+            return tuple(key_name(number) for number in range(len(equalities)))
         case Unique(names=names):
-            return tuple(state_names(names).values()), "buckets by all columns"
+            return tuple(state_names(names).values())
         case LateScan():
-            return None, "tuples dealt out evenly"
-    return (), _by(())
-
-
-def _by(terms: Iterable[str]) -> str:
-    words = ", ".join(terms)
-    return f"buckets by {words}" if words else "one bucket (no keys)"
+            return None
+    return ()

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import pyarrow as pa
-from sqlglot import exp
 
 from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import Schema
 from millstream.expressions.arrow.steps import ArrowExpression
+from millstream.expressions.tree import Value
 from millstream.operators.tuples.row_steps import Step
 from millstream.plan.algebra import Filter, Node, Scan, Unnest
 from millstream.plan.joins_and_unions import Union
 
-Columns = Mapping[str, exp.Expression]
+Columns = Mapping[str, Value]
 """Columns by name, and how each is computed."""
 
 
@@ -120,8 +120,19 @@ class ArrowRead(Physical):
 
 
 @dataclass(frozen=True)
+class Buckets:
+    """How many buckets there are, and why; None: as many as Spark has tasks, which only a running Spark tells."""
+
+    count: int | None
+    why: str
+
+
+UNCHOSEN = Buckets(None, "nobody has chosen yet")
+
+
+@dataclass(frozen=True)
 class Exchange(Physical):
-    """The tuples of one input of a stage, dealt to its buckets by `keys`: without any, all to one; None deals evenly.
+    """The tuples of one input of a stage, dealt to `buckets` by `keys`: without any, all to one; None deals evenly.
 
     `part` is the logical plan of the input, `below` is what gives its tuples, and `columns` are computed of them.
     `time` is their time stamp, if they have one. `port` tells the sides of a join apart. `ordered`, the tuples tell in
@@ -136,6 +147,7 @@ class Exchange(Physical):
     port: int = 0
     ordered: bool = False
     partial: bool = False
+    buckets: Buckets = UNCHOSEN
 
     @property
     def schema(self) -> Schema:
@@ -158,6 +170,11 @@ class Stage(Physical):
     lists: tuple[AggregateCall, ...] = ()
     holds: ArrowExpression | None = None
     said: tuple[str, ...] = ()
+
+    @property
+    def buckets(self) -> int | None:
+        """How many buckets its tuples are dealt to."""
+        return self.feeds[0].buckets.count
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.expressions.build.builder import Unsupported
-from millstream.expressions.build.predicates import predicate
-from millstream.language.parse.written import written
+from millstream.expressions.compile.arrow import NoArrowForm, arrow_condition
+from millstream.expressions.words import words
 from millstream.plan.algebra import Filter, Node, OverAggregate, Unnest, WindowAggregate, rewrite
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import InStage, Noted, Stage
@@ -43,11 +42,10 @@ def _checked(node: Filter, stage: Stage, unnest: Unnest | None = None) -> Node:
     step = stage.step
     if isinstance(step, WindowAggregate) and step.windowed.window.whole and not step.windowed.keys and unnest is None:
         return left("a whole table has one row, which is known only at its end")
-    types = {column.name: column.type for column in stage.schema}
     try:
-        holds = predicate(node.predicate, types)
-    except Unsupported as part:
-        return left(f"{written(part.node)} has no form over Arrow")
+        holds = arrow_condition(node.predicate)
+    except NoArrowForm as part:
+        return left(f"{words(part.value)} has no form over Arrow")
     below: Node = replace(stage, holds=holds)
     return InStage(below if unnest is None else InStage(below, unnest), node)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from sqlglot import exp
-
 from millstream.aggregates.choice import Choice
 from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, WindowAggregateSpec
+from millstream.catalog.schema import UNKNOWN
+from millstream.expressions.build.bound import cast_to, column_of
+from millstream.expressions.compile.spark import spark_text
+from millstream.expressions.tree import INT64, OnlySpark, Value
 from millstream.operators.join.window_join_job import key_name
 from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
@@ -29,13 +31,13 @@ def stage_columns(step: Node, port: int = 0, ordered: bool = False) -> Columns:
             argument_columns(counted_apart(work)[1], columns)
             return columns if ordered or not _chooses(work) else {**columns, ARRIVAL: _by_lot(columns.values())}
         case OverAggregate(framed=framed):
-            return _framed(framed)
+            return _framed(step, framed)
         case WindowJoin():
             return _side(step, port)
         case Unique(names=names) | MergeOrdered(names=names):
-            return {state: column_of(name) for name, state in state_names(names).items()}
+            return {state: _column(step.below, name) for name, state in state_names(names).items()}
         case LateScan(stream=stream):
-            return {name: column_of(name) for name in stream.schema.names}
+            return {column.name: column_of(column.name, column.type) for column in stream.schema}
     raise NotImplementedError(f"no columns are known for {type(step).__name__}")
 
 
@@ -48,11 +50,6 @@ def state_names(*inputs: Sequence[str]) -> Mapping[str, str]:
     return {name: f"__c{place}" for place, name in enumerate(chain(*inputs))}
 
 
-def column_of(name: str) -> exp.Expression:
-    """A column by its name, whatever is in it."""
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
-
-
 def counted_apart(windowed: WindowAggregateSpec) -> tuple[tuple[str, ...], Sequence[AggregateCall]]:
     """The names of plain counts of rows, and the other calls: how many rows a group has is always known."""
     plain = [c.name for c in windowed.calls if c.aggregate.name == COUNT and c.condition is None]
@@ -60,13 +57,13 @@ def counted_apart(windowed: WindowAggregateSpec) -> tuple[tuple[str, ...], Seque
 
 
 def argument_columns(
-    calls: Iterable[AggregateCall], columns: dict[str, exp.Expression]
+    calls: Iterable[AggregateCall], columns: dict[str, Value]
 ) -> list[tuple[tuple[str, ...], str | None]]:
     """For each call the columns of its arguments and of its condition; what two of them read is computed once."""
     by_text: dict[str, str] = {}
 
-    def column(expression: exp.Expression) -> str:
-        text = str(expression.sql(dialect="spark"))
+    def column(expression: Value) -> str:
+        text = spark_text(expression)
         if text not in by_text:
             by_text[text] = f"__a{len(by_text)}"
             columns[by_text[text]] = expression
@@ -78,12 +75,12 @@ def argument_columns(
     ]
 
 
-def _computed(items: Iterable[Item]) -> dict[str, exp.Expression]:
+def _computed(items: Iterable[Item]) -> dict[str, Value]:
     return {item.name: item.expression for item in items}
 
 
-def _framed(framed: OverAggregateSpec) -> Columns:
-    columns = {state: column_of(name) for name, state in state_names(framed.carried).items()}
+def _framed(step: OverAggregate, framed: OverAggregateSpec) -> Columns:
+    columns = {state: _column(step.below, name) for name, state in state_names(framed.carried).items()}
     columns.update(_computed(framed.keys))
     argument_columns([each.call for each in framed.calls], columns)
     return columns
@@ -91,10 +88,11 @@ def _framed(framed: OverAggregateSpec) -> Columns:
 
 def _side(step: WindowJoin, port: int) -> Columns:
     names = state_names(*step.columns)
-    columns = {names[name]: column_of(name) for name in step.columns[port]}
+    below = step.inputs[port]
+    columns: dict[str, Value] = {names[name]: _column(below, name) for name in step.columns[port]}
     for number, equality in enumerate(step.equalities):
         term = equality.left if port == 0 else equality.right
-        columns[key_name(number)] = exp.Cast(this=term.copy(), to=equality.type.copy())
+        columns[key_name(number)] = cast_to(term, equality.type)
     return columns
 
 
@@ -105,6 +103,11 @@ def _chooses(work: WindowAggregateSpec) -> bool:
     )
 
 
-def _by_lot(columns: Iterable[exp.Expression]) -> exp.Expression:
+def _by_lot(columns: Iterable[Value]) -> Value:
     """In place of an arrival that nobody knows a number that follows from the values: all calls choose one tuple."""
-    return exp.Anonymous(this="xxhash64", expressions=[column.copy() for column in columns])
+    return OnlySpark("xxhash64", tuple(columns), INT64)
+
+
+def _column(below: Node, name: str) -> Value:
+    found = below.schema.find(name)
+    return column_of(name, UNKNOWN if found is None else found.type)

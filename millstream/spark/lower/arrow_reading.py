@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.arrow import arrow_schema
-from millstream.catalog.definitions import OnBadFile
+from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.connectors.files.arrow_ingress import (
     BAD_FILES,
     COUNTED_SCHEMA,
@@ -22,6 +22,8 @@ from millstream.connectors.files.arrow_ingress import (
     pack,
 )
 from millstream.connectors.files.file_lists import FILES_SCHEMA, source_path, stream_reader
+from millstream.connectors.history.log_ingress import LogReading
+from millstream.connectors.history.source import log_reader, start_of
 from millstream.connectors.registry import options_of
 from millstream.plan.physical.nodes import ArrowRead, TableRows
 from millstream.spark.host import Host
@@ -35,11 +37,7 @@ from millstream.spark.stage.map_arrow import map_in_arrow
 def packets_of(read: ArrowRead, inlet: Inlet, number: int, host: Host) -> DataFrame:
     """The packets of a stream that is read into the stage of that number."""
     stream = read.scan.stream
-    assert stream.source is not None  # noqa: S101  (it has files)
-    path = source_path(host, stream.source, f"stream {stream.name}")
-    reader = stream_reader(host.spark, path, options_of(stream), stream.name).format("binaryFile").schema(FILES_SCHEMA)
-    files = reader.load()
-    files = files.select(PATH) if inlet.order is None else files.select(PATH, F.expr(WRITTEN_SQL))
+    files = _files(stream, inlet.order is not None, host) if stream.keep is None else log_reader(host, stream).load()
     schemas = []
     for place, table in enumerate(read.tables):
         rows, schema = _rows(table, host)
@@ -50,12 +48,24 @@ def packets_of(read: ArrowRead, inlet: Inlet, number: int, host: Host) -> DataFr
     judged = stream.on_bad_file is OnBadFile.REJECT
     declared = arrow_schema(stream.arriving) if judged else None
     reading = Reading(read.read, str(stream.time), read.steps, tuple(schemas), declared)
+    if stream.keep is not None:
+        folder, start = host.history_of(stream.name), start_of(host, stream)
+        reading = LogReading(read.read, str(stream.time), read.steps, tuple(schemas), folder=folder, since=start.time)
     packets = files.mapInArrow(direct_ingress(inlet, reading), COUNTED_SCHEMA)
-    # Bad files are counted where a query reads them first.
-    counts = [ROWS, FILES, *([BAD_FILES] if judged and not read.scan.again else [])]
+    # Bad files, and rows of a log that were rejected, are counted where a query reads them first.
+    counts = [ROWS, FILES, *([BAD_FILES] if (judged or stream.keep is not None) and not read.scan.again else [])]
     name = f"{READ}{number}.{inlet.feed}.{stream.name}"
     counted = packets.observe(name, *(F.sum(count).alias(count) for count in counts))
     return counted.select("bucket", "payload")
+
+
+def _files(stream: Stream, ordered: bool, host: Host) -> DataFrame:
+    """The names of the files of a stream; `ordered`, with the times at which they were written."""
+    assert stream.source is not None  # noqa: S101  (it has files)
+    path = source_path(host, stream.source, f"stream {stream.name}")
+    reader = stream_reader(host.spark, path, options_of(stream), stream.name).format("binaryFile").schema(FILES_SCHEMA)
+    files = reader.load()
+    return files.select(PATH, F.expr(WRITTEN_SQL)) if ordered else files.select(PATH)
 
 
 def _rows(table: TableRows, host: Host) -> tuple[DataFrame, pa.Schema]:

@@ -8,17 +8,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.catalog.arrow import to_arrow, to_sql
-from millstream.expressions.build.predicates import predicate
-from millstream.expressions.build.reading import columns_of, over_columns
+from millstream.catalog.arrow import to_arrow
+from millstream.expressions.compile.arrow import arrow_condition
+from millstream.expressions.compile.spark import spark_text
+from millstream.expressions.reading import renamed
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator
 from millstream.operators.join.window_join_job import WindowJoinJob, key_name
 from millstream.plan.joins_and_unions import JOINT, TableJoin, WindowJoin
 from millstream.plan.physical.nodes import Stage
-from millstream.plan.physical.stage_columns import column_of, state_names
+from millstream.plan.physical.stage_columns import state_names
 from millstream.spark import mark_rows
 from millstream.spark.buckets import bucket_ids
-from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.key_sources import key_sources
 from millstream.spark.lower.stage_inputs import Inflow
@@ -48,9 +48,9 @@ def lower_join(stage: Stage, node: WindowJoin, host: Host, marked: bool) -> Data
     for feed in stage.feeds:
         named = zip(keys, node.equalities, strict=True)
         terms = [(name, e.left if feed.port == 0 else e.right, e.type) for name, e in named]
-        origin = origin_of(feed.part, feed.time, host)
+        origin = origin_of(feed, host)
         sources = key_sources(feed.part, terms)
-        inlet = Inlet(bucket_ids(host), feed.keys, promised=origin.promised, sources=sources)
+        inlet = Inlet(bucket_ids(host, feed.buckets.count), feed.keys, promised=origin.promised, sources=sources)
         inflows.append(Inflow(feed, inlet, origin, host))
     first = [next(flow for flow in inflows if flow.exchange.port == port) for port in range(2)]
     names = state_names(*node.columns)
@@ -60,10 +60,7 @@ def lower_join(stage: Stage, node: WindowJoin, host: Host, marked: bool) -> Data
     ]
     residual = None
     if node.residual is not None:
-        read = {names[name] for name in columns_of(node.residual)}
-        types = {field.name: to_sql(field.type) for schema in schemas for field in schema if field.name in read}
-        stored = {name.lower(): column_of(state) for name, state in names.items()}
-        residual = predicate(over_columns(node.residual, stored), types)
+        residual = arrow_condition(renamed(node.residual, {name.lower(): state for name, state in names.items()}))
     promised = (*node.times, JOINT)
     key_types = tuple(to_arrow(e.type) for e in node.equalities)
     job = WindowJoinJob(node.kind, node.reach, len(keys), schemas[0], schemas[1], residual, promised, key_types)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow.types as pt
-from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import SqlType, type_name
+from millstream.expressions.tree import Column, Value
 from millstream.plan.algebra import Node, Scan
 from millstream.plan.column_origins import trace
 
 
-def key_sources(part: Node, keys: Iterable[tuple[str, exp.Expression, SqlType]]) -> dict[str, str]:
+def key_sources(part: Node, keys: Iterable[tuple[str, Value, SqlType]]) -> dict[str, str]:
     """Of keys, each with its type, those that are plain columns of a stream, and these.
 
     A promise for one value of a column is one for one key only if different values are different keys.
     """
     found = {}
     for name, expression, type_ in keys:
-        origin = trace(part, expression.name) if isinstance(expression, exp.Column) else None
+        origin = trace(part, expression.name) if isinstance(expression, Column) else None
         if origin and isinstance(origin[0], Scan):
             column = origin[0].stream.schema.find(origin[1])
             if column is not None and _keeps_apart(column.type, type_):

@@ -8,12 +8,12 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StructField, StructType
-from sqlglot import exp
 
-from millstream.catalog.definitions import AggregateCall
+from millstream.catalog.definitions import AggregateCall, HistoryTable
 from millstream.connectors import arrivals
 from millstream.connectors.registry import connector
 from millstream.connectors.sources import open_rejected, open_stream, open_table
+from millstream.expressions.compile.spark import spark_text
 from millstream.operators.window_aggregate_job import ARRIVAL
 from millstream.plan.algebra import (
     AssignWindows,
@@ -31,14 +31,16 @@ from millstream.plan.algebra import (
 )
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
+from millstream.plan.physical.answer_here import AnswerHere
+from millstream.plan.physical.index_registrations import IndexedMatch
 from millstream.plan.physical.nodes import InStage, Noted, Observed, SparkRead, Stage
 from millstream.plan.split import SHARE, Split
 from millstream.spark import mark_rows
-from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.assign_windows import assign_windows
 from millstream.spark.lower.join_lowering import lower_join, lower_table_join
 from millstream.spark.lower.lower import lower
+from millstream.spark.lower.match_lowering import lower_match
 from millstream.spark.lower.time_bounds import bound_of
 from millstream.spark.lower.window_lowering import lower_over, lower_tuples, lower_window
 from millstream.spark.metrics import ROWS, STEP
@@ -60,7 +62,8 @@ def _one_row(node: OneRow, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
     found = open_stream(host, node.stream)
-    filed = node.ordered and node.stream.source is not None and connector(node.stream.source).files
+    files = node.stream.source is not None and connector(node.stream.source).files
+    filed = node.ordered and files and node.stream.keep is None
     if found.filed and not filed:
         found = replace(found, frame=found.frame.drop(FILE))
     elif filed and not found.filed:
@@ -76,6 +79,8 @@ def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame
 @lower.register
 def _table(node: TableScan, host: Host, marked: bool = False) -> DataFrame:
     frame = open_table(host, node.table)
+    if isinstance(node.table, HistoryTable):
+        return frame  # tasks read it in the order of its positions
     filed = node.ordered and connector(node.table.source).files
     known = not connector(node.table.source).only_spark and FILE in frame.columns
     if known == filed:
@@ -119,6 +124,11 @@ def _noted(node: Noted, host: Host, marked: bool = False) -> DataFrame:
 
 
 @lower.register
+def _answer_here(node: AnswerHere, host: Host, marked: bool = False) -> DataFrame:
+    return lower(node.below, host, marked)
+
+
+@lower.register
 def _spark_read(node: SparkRead, host: Host, marked: bool = False) -> DataFrame:
     return lower(node.below, host, marked)
 
@@ -126,6 +136,9 @@ def _spark_read(node: SparkRead, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _observed(node: Observed, host: Host, marked: bool = False) -> DataFrame:
     frame = lower(node.below, host, marked)
+    if isinstance(node.below, Split):
+        given = [f"count_if({share} IS NOT NULL) AS {share}" for share in frame.columns]
+        return host.observe(frame, f"{STEP}{node.number}", [F.expr(text) for text in given])
     tuples = " AND ".join(f"{name} IS NULL" for name in (MARK, LEFT_OUT) if name in frame.columns) or "true"
     return host.observe(frame, f"{STEP}{node.number}", [F.expr(f"count_if({tuples}) AS {ROWS}")])
 
@@ -181,6 +194,11 @@ def _table_join(node: TableJoin, host: Host, marked: bool = False) -> DataFrame:
 
 
 @lower.register
+def _match(node: IndexedMatch, host: Host, marked: bool = False) -> DataFrame:
+    return lower_match(node, lower(node.below, host, marked), host)
+
+
+@lower.register
 def _assign_windows(node: AssignWindows, host: Host, marked: bool = False) -> DataFrame:
     return assign_windows(node, lower(node.below, host, marked))
 
@@ -189,13 +207,11 @@ def _assign_windows(node: AssignWindows, host: Host, marked: bool = False) -> Da
 def _sort(node: Sort, host: Host, marked: bool = False) -> DataFrame:
     terms = []
     for term in node.terms:
-        key = F.expr(spark_text(term.this if isinstance(term, exp.Ordered) else term))
-        descending = isinstance(term, exp.Ordered) and bool(term.args.get("desc"))
-        nulls_first = term.args.get("nulls_first") if isinstance(term, exp.Ordered) else not descending
-        if descending:
-            terms.append(key.desc_nulls_first() if nulls_first else key.desc_nulls_last())
+        key = F.expr(spark_text(term.value))
+        if term.descending:
+            terms.append(key.desc_nulls_first() if term.nulls_first else key.desc_nulls_last())
         else:
-            terms.append(key.asc_nulls_first() if nulls_first else key.asc_nulls_last())
+            terms.append(key.asc_nulls_first() if term.nulls_first else key.asc_nulls_last())
     return lower(node.below, host).orderBy(*terms)
 
 

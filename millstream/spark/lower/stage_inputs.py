@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from millstream.expressions.compile.spark import spark_text
 from millstream.plan.algebra import Node
 from millstream.plan.physical.nodes import ArrowRead, Exchange
-from millstream.spark.expressions import spark_text
 from millstream.spark.host import Host
 from millstream.spark.lower.lower import lower
 from millstream.spark.stage.ingress import Inlet

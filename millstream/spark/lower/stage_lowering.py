@@ -20,7 +20,7 @@ from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
 from millstream.plan.column_origins import STAGES, feeder, steps, trace
 from millstream.plan.joins_and_unions import WindowJoin
-from millstream.plan.physical.nodes import ArrowRead, Stage
+from millstream.plan.physical.nodes import ArrowRead, Exchange, Stage
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
 from millstream.spark.lower.arrow_reading import packets_of
@@ -44,16 +44,16 @@ from millstream.spark.metrics import (
 )
 from millstream.spark.names import quoted
 from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Number, Ordering
-from millstream.spark.stage.bucket_run import Outlet
 from millstream.spark.stage.control_words import END as END_MARK
 from millstream.spark.stage.feeds import Feed
 from millstream.spark.stage.ingress import Inlet, control_marks, ingress
 from millstream.spark.stage.map_arrow import map_in_arrow
 from millstream.spark.stage.marks import LEFT_OUT, MARK
+from millstream.spark.stage.outlet import Outlet
 from millstream.spark.stage.packets import PACKET_SCHEMA
 from millstream.spark.stage.stage import Stage as StatefulStage
 from millstream.spark.stage.time_limits import TimeLimits
-from millstream.spark.stage.unnest import nested, unnested_schema
+from millstream.spark.stage.unnest import nested_columns, unnested_schema
 from millstream.spark.stage.wire import from_wire, wire_schema
 
 MICROSECOND = timedelta(microseconds=1)
@@ -78,8 +78,9 @@ class StageJob:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def origin_of(part: Node, time: str | None, host: Host) -> Origin:
+def origin_of(feed: Exchange, host: Host) -> Origin:
     """The time stamp of the tuples of an input, and where their progress comes from."""
+    part, time = feed.part, feed.time
     source = feeder(part)
     stamp = f"unix_micros({'current_timestamp()' if time is None else quoted(time)})"
     if isinstance(source, Scan):
@@ -93,7 +94,7 @@ def origin_of(part: Node, time: str | None, host: Host) -> Origin:
         promised = None  # its promise is about another column
     if isinstance(source, WindowAggregate) and promised == END and not source.windowed.window.end_inclusive:
         stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
-    return Origin(time, stamp, None, len(bucket_ids(host)), promised)
+    return Origin(time, stamp, None, len(bucket_ids(host, feed.buckets.count)), promised)
 
 
 def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None = None) -> Ordering:
@@ -109,17 +110,17 @@ def lower_stage(node: Stage, inflows: Sequence[Inflow], work: StageJob, host: Ho
     inlets = [replace(f.inlet, feed=n, limits=_limits(f.part, host)) for n, f in enumerate(inflows)]
     packets = [_packets(inlet, f, node.number, host) for inlet, f in zip(inlets, inflows, strict=True)]
     if any(not flow.origin.origins for flow in inflows):
-        spoken = control_marks(bucket_ids(host), _streams(inflows))
+        spoken = control_marks(bucket_ids(host, node.buckets), _streams(inflows))
         packets.append(_control(host).mapInArrow(spoken, PACKET_SCHEMA))
     feeds = tuple(Feed(f.exchange.port, f.origin.slack, f.origin.origins, f.inlet.order) for f in inflows)
     query = host.place.id if host.place else ""
-    lists = nested(node.lists)
+    lists = nested_columns(node.lists)
     answers = unnested_schema(work.answers, lists)
     given = answers.append(pa.field(MARK, pa.string()))
     outlet = Outlet(query, node.number, given, work.make, feeds, work.promises, lists, node.holds, work.names)
     bucketed = reduce(DataFrame.union, packets).groupBy("bucket")
     frame = bucketed.transformWithStateInPandas(StatefulStage(outlet), wire_schema(given), "append", "none")
-    frame = _observed(frame, inflows, node.number, host)
+    frame = _observed(frame, inflows, node, host)
     return from_wire(frame, given) if marked else from_wire(frame.filter(F.col(MARK).isNull()), answers)
 
 
@@ -163,14 +164,14 @@ def _control(host: Host) -> DataFrame:
     return marks_of(host.spark, host.place.control, one_by_one=host.once)
 
 
-def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, host: Host) -> DataFrame:
+def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: Stage, host: Host) -> DataFrame:
     """The frame with what its marks say among the metrics of the query: see spark/progress.py."""
 
     def said(fold: str, place: str, name: str) -> SparkColumn:
         # As text: each function of a column would be a call to the JVM of its own.
         return F.expr(f"{fold}(CAST(get_json_object({MARK}, '$.{place}') AS BIGINT)) AS {quoted(name)}")
 
-    buckets = bucket_ids(host)
+    buckets = bucket_ids(host, stage.buckets)
     metrics = [said("min", "waits", WAITS)]
     if len(buckets) <= MOST_REPORTED:
         metrics += [said("max", f"work.{bucket}", f"{WORK}{bucket}") for bucket in buckets]
@@ -187,7 +188,7 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, host: Hos
         passed = f"{from_stage}" if from_stage else stream
         metrics.append(said("min", f"passed[{number}]", f"{PASSED}{number}.{passed}"))
         if not isinstance(source, Scan):
-            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{stage}"))
+            metrics.append(said("sum", f"late[{number}]", f"{LATE}{number}.{stream}.{stage.number}"))
             continue
         metrics.append(said("max", f"heard[{number}]", f"{HEARD}{number}.{stream}"))
         if not scans[0].again:  # late tuples of a stream that is read twice are counted once
@@ -195,4 +196,4 @@ def _observed(frame: DataFrame, inflows: Sequence[Inflow], stage: int, host: Hos
             if scans[0].stream.time_stamp is TimeStamp.EXTERNAL:
                 metrics.append(said("sum", f"rejected[{number}]", f"{REJECTED}{number}.{stream}"))
                 metrics.append(said("max", f"newest[{number}]", f"{NEWEST}{number}.{stream}"))
-    return host.observe(frame, f"{STAGE}{stage}", metrics)
+    return host.observe(frame, f"{STAGE}{stage.number}", metrics)

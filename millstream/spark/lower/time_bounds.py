@@ -16,8 +16,10 @@ def bound_of(stream: Stream, host: Host) -> Ahead | None:
     """How far a stream may run ahead in this run, None if there is no bound.
 
     What is declared holds in every run. Otherwise there is a bound only where a stream is read live: in a run that goes
-    on, of what is pushed, or of a folder that is followed.
+    on, of what is pushed, or of a folder that is followed. What is read from a log was judged when it landed.
     """
+    if stream.keep is not None:
+        return None
     if stream.time_stamp is not TimeStamp.EXTERNAL or stream.source is None:
         return None
     if stream.ahead is not None:
@@ -25,7 +27,7 @@ def bound_of(stream: Stream, host: Host) -> Ahead | None:
     kind = connector(stream.source)
     if host.once or kind.clocked:
         return None
-    path = host.path(stream.source.rest)
+    path = host.path(stream.source)
     recorded = kind.files and is_local(path) and Path(path.removeprefix("file:")).is_file()
     return None if recorded and not is_pattern(path) else USUAL
 

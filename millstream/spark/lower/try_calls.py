@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
-from sqlglot import exp
 
-from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import TypeMismatch
-from millstream.language.parse.call_name import name_of_call
-from millstream.language.parse.dialect import Esl
-from millstream.language.parse.spans import span_of
+from millstream.expressions.compile.spark import spark_text
+from millstream.expressions.reading import children, rewrite, span_of, walk
+from millstream.expressions.tree import Column, Lambda, OnlySpark, Type, Value
+from millstream.expressions.words import words
+from millstream.expressions.written import type_text
+from millstream.language.parse.clause_at import STATEMENT, clause_at
 from millstream.language.trial.calls import TrialCall, calling, trial_calls
 from millstream.language.types import functions
-from millstream.spark.expressions import spark_text
 from millstream.spark.names import quoted
 from millstream.spark.process.failures import explain_failure
 
@@ -31,7 +31,7 @@ def try_all(spark: SparkSession, judged: Iterable[tuple[object, str]]) -> None:
 def try_calls(spark: SparkSession, trials: Iterable[TrialCall]) -> None:
     """Compute calls that are constants, and raise the error of the first that fails."""
     # As they are written: what is written to Spark otherwise may give NULL where this fails.
-    texts = {str(trial.tried.sql(dialect=Esl)): trial for trial in reversed(list(trials))}
+    texts = {words(trial.tried): trial for trial in reversed(list(trials))}
     if texts and _fails(spark, list(texts)):
         for text, trial in reversed(texts.items()):
             if len(texts) == 1 or _fails(spark, [text]):
@@ -50,7 +50,7 @@ def _fails(spark: SparkSession, texts: list[str]) -> bool:
     return False
 
 
-def try_types(spark: SparkSession, expressions: Iterable[exp.Expression], text: str) -> None:
+def try_types(spark: SparkSession, expressions: Iterable[Value], text: str) -> None:
     """Let Spark look at the types in expressions; it computes nothing. The first mistake is raised.
 
     An expression of which the type of a column is not known is passed over: it fails when its query starts.
@@ -59,7 +59,7 @@ def try_types(spark: SparkSession, expressions: Iterable[exp.Expression], text: 
     for expression in expressions:
         if (tried := _Tried.of(expression)) is not None:
             known[tried.text] = tried
-    makers = [tried for tried in known.values() if any(map(functions.makes_rows, tried.expression.walk()))]
+    makers = [tried for tried in known.values() if any(map(functions.makes_rows, walk(tried.expression)))]
     others = [tried for tried in known.values() if tried not in makers]
     for together in (others, *([maker] for maker in makers)):  # Spark makes rows once in a SELECT
         if together and _mistake(spark, together) is not None:
@@ -69,27 +69,25 @@ def try_types(spark: SparkSession, expressions: Iterable[exp.Expression], text: 
 class _Tried:
     """An expression over columns whose names stand for their types."""
 
-    def __init__(self, expression: exp.Expression, columns: dict[str, SqlType], text: str) -> None:
+    def __init__(self, expression: Value, columns: dict[str, Type], text: str) -> None:
         self.expression, self.columns, self.text = expression, columns, text
 
     @classmethod
-    def of(cls, expression: exp.Expression) -> _Tried | None:
+    def of(cls, expression: Value) -> _Tried | None:
         """None if the type of a column is not known."""
-        columns: dict[str, SqlType] = {}
-        copy = expression.copy()
-        for column in list(copy.find_all(exp.Column)):
-            type_ = column.type
-            if not isinstance(type_, exp.DataType) or type_.is_type("unknown", "null"):
-                return None
-            name = f"a {type_name(type_)}"
-            columns[name] = type_
-            column.this.replace(exp.to_identifier(name, quoted=True))
-        return cls(expression, columns, spark_text(copy))
+        columns = {f"a {type_text(p.type)}": p.type for p in walk(expression) if isinstance(p, Column)}
+        if any(type_.name in {"unknown", "null"} for type_ in columns.values()):
+            return None
+
+        def stand_in(part: Value) -> Value:
+            return Column(f"a {type_text(part.type)}", part.type) if isinstance(part, Column) else part
+
+        return cls(expression, columns, spark_text(rewrite(expression, stand_in)))
 
 
 def _mistake(spark: SparkSession, together: Sequence[_Tried]) -> AnalysisException | None:
     columns = {name: type_ for tried in together for name, type_ in tried.columns.items()}
-    values = [f"CAST(NULL AS {type_.sql(dialect='spark')}) AS {quoted(name)}" for name, type_ in columns.items()]
+    values = [f"CAST(NULL AS {type_text(type_)}) AS {quoted(name)}" for name, type_ in columns.items()]
     source = f" FROM (SELECT {', '.join(values)})" if values else ""
     try:
         spark.sql(f"SELECT {', '.join(tried.text for tried in together)}{source}")
@@ -99,20 +97,34 @@ def _mistake(spark: SparkSession, together: Sequence[_Tried]) -> AnalysisExcepti
 
 
 def _tell(spark: SparkSession, together: Sequence[_Tried], text: str) -> None:
-    """Raise the first mistake, of the innermost call that has one."""
+    """Raise the first mistake, of the innermost part that has one."""
     for tried in together:
         problem = _mistake(spark, [tried])
         if problem is None:
             continue
-        for node in reversed(list(tried.expression.walk())):
-            if not isinstance(node, exp.Expression) or not name_of_call(node) or node.find_ancestor(exp.Lambda):
+        for part in reversed(list(_whole_parts(tried.expression))):
+            if not isinstance(part, OnlySpark) or part.span is None or part.name in _WITHIN_OTHERS:
                 continue
-            part = _Tried.of(node)
-            if part is not None and (found := _mistake(spark, [part])) is not None:
-                raise _error(found, node, text) from found
+            alone = _Tried.of(part)
+            if alone is not None and (found := _mistake(spark, [alone])) is not None:
+                raise _error(found, part, text) from found
         raise _error(problem, tried.expression, text) from problem
 
 
-def _error(problem: AnalysisException, node: exp.Expr, text: str) -> TypeMismatch:
+_WITHIN_OTHERS = {"as", "=>", "word"}
+"""What is an argument and nothing by itself."""
+
+
+def _whole_parts(value: Value) -> Iterator[Value]:
+    """The parts of a value that mean something by themselves: not those of a function without a name."""
+    if not isinstance(value, Lambda):
+        yield value
+        for part in children(value):
+            yield from _whole_parts(part)
+
+
+def _error(problem: AnalysisException, part: Value, text: str) -> TypeMismatch:
     hint = "SHOW FUNCTIONS lists what there is; the pages of Spark SQL 4.3 tell what each of them takes"
-    return TypeMismatch(explain_failure(problem), text, span_of(node), clause="statement", hint=hint)
+    span = span_of(part)
+    clause = clause_at(text, span[0]) if span else STATEMENT
+    return TypeMismatch(explain_failure(problem), text, span, clause=clause, hint=hint)

@@ -41,6 +41,14 @@ RANK = "__rank"
 
 def lower_window(stage: Stage, node: WindowAggregate, host: Host, marked: bool) -> DataFrame:
     """The frame that computes a window aggregate over its inputs."""
+    inflows, done, work = window_job(stage, node, host)
+    frame = lower_stage(stage, inflows, done, host, marked)
+    whole = work.window.whole and not work.keys and not stage.lists
+    return _one_row(frame, work, done.answers, host) if whole else frame
+
+
+def window_job(stage: Stage, node: WindowAggregate, host: Host) -> tuple[list[Inflow], StageJob, WindowAggregateJob]:
+    """What the stage of a window aggregate does with which inputs."""
     ordered = all(feed.ordered for feed in stage.feeds)
     work = _work(node.windowed, host, Aggregate if ordered else Choice)
     runs = runner(work.window)
@@ -49,16 +57,15 @@ def lower_window(stage: Stage, node: WindowAggregate, host: Host, marked: bool) 
     typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
     inflows = []
     for feed in stage.feeds:
-        origin = origin_of(feed.part, feed.time, host)
+        origin = origin_of(feed, host)
         order = ordering(feed.part, renumber if feed.partial else None) if feed.ordered else None
         sources = key_sources(feed.part, typed)
-        inlet = Inlet(bucket_ids(host), feed.keys, prepare if feed.partial else None, origin.promised, sources)
+        inlet = Inlet(
+            bucket_ids(host, feed.buckets.count), feed.keys, prepare if feed.partial else None, origin.promised, sources
+        )
         inflows.append(Inflow(feed, replace(inlet, busy=_busy(work), order=order), origin, host))
     make = partial(_made_by(runs, work), work)
-    done = StageJob(make, _answers(work, node.schema.names), _window_promises(work))
-    frame = lower_stage(stage, inflows, done, host, marked)
-    whole = work.window.whole and not work.keys and not stage.lists
-    return _one_row(frame, work, done.answers, host) if whole else frame
+    return inflows, StageJob(make, _answers(work, node.schema.names), _window_promises(work)), work
 
 
 def _one_row(frame: DataFrame, work: WindowAggregateJob, answers: pa.Schema, host: Host) -> DataFrame:
@@ -71,6 +78,11 @@ def _one_row(frame: DataFrame, work: WindowAggregateJob, answers: pa.Schema, hos
 
 def lower_over(stage: Stage, node: OverAggregate, host: Host, marked: bool) -> DataFrame:
     """The frame that adds the answers of OVER to its inputs."""
+    return lower_stage(stage, *over_job(stage, node, host), host, marked)
+
+
+def over_job(stage: Stage, node: OverAggregate, host: Host) -> tuple[list[Inflow], StageJob]:
+    """What the stage of OVER does with which inputs."""
     work = _frames(node.framed, host)
     inflows = _inflows(stage, host)
     names = {state: name for name, state in state_names(node.framed.carried).items()}
@@ -80,27 +92,31 @@ def lower_over(stage: Stage, node: OverAggregate, host: Host, marked: bool) -> D
         carried.append(pa.field(ARRIVAL, pa.int64()))
     results = [pa.field(n, c.call.aggregate.result) for c in work.calls for n in c.call.names]
     make = partial(runner(work.calls[0].window).make, work)
-    done = StageJob(make, pa.schema([*carried, *results]), ((ANSWER_TIME, 0),), names)
-    return lower_stage(stage, inflows, done, host, marked)
+    return inflows, StageJob(make, pa.schema([*carried, *results]), ((ANSWER_TIME, 0),), names)
 
 
 def lower_tuples(stage: Stage, node: Unique | MergeOrdered | LateScan, host: Host, marked: bool) -> DataFrame:
     """The frame of a stage whose answers are tuples as they came."""
+    return lower_stage(stage, *tuples_job(stage, node, host), host, marked)
+
+
+def tuples_job(stage: Stage, node: Unique | MergeOrdered | LateScan, host: Host) -> tuple[list[Inflow], StageJob]:
+    """What the stage of such answers does with which inputs."""
     inflows = _inflows(stage, host)
     if isinstance(node, LateScan):
-        return lower_stage(stage, inflows, StageJob(LateTuples, inflows[0].schema), host, marked)
+        return inflows, StageJob(LateTuples, inflows[0].schema)
     names = {state: name for name, state in state_names(node.names).items()}
     make = partial(UniqueTuples, tuple(names)) if isinstance(node, Unique) else MergeOrderedTuples
     answers = pa.schema([field.with_name(names[field.name]) for field in inflows[0].schema])
-    return lower_stage(stage, inflows, StageJob(make, answers, ((ANSWER_TIME, 0),), names), host, marked)
+    return inflows, StageJob(make, answers, ((ANSWER_TIME, 0),), names)
 
 
 def _inflows(stage: Stage, host: Host) -> list[Inflow]:
     inflows = []
     for feed in stage.feeds:
-        origin = origin_of(feed.part, feed.time, host)
+        origin = origin_of(feed, host)
         order = ordering(feed.part) if feed.ordered else None
-        inlet = Inlet(bucket_ids(host), feed.keys, promised=origin.promised, order=order)
+        inlet = Inlet(bucket_ids(host, feed.buckets.count), feed.keys, promised=origin.promised, order=order)
         inflows.append(Inflow(feed, inlet, origin, host))
     return inflows
 

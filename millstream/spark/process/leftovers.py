@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 LOCK = "lock"
 LOG = "spark.log"
@@ -34,6 +35,13 @@ def new_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix=f"millstream-{owner()}-"))
     _own.add(folder)
     return folder
+
+
+def hold(folder: Path) -> IO[str]:
+    """Lock a folder of this process, so that others know that it is in use; it is let go by closing the file."""
+    lock = (folder / LOCK).open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return lock
 
 
 def remove_own() -> None:

@@ -13,6 +13,7 @@ import psutil
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from millstream.connectors.facts import TASKS, local_tasks
 from millstream.errors import RunError, SettingError
 from millstream.spark.process.class_archive import java_options
 from millstream.spark.process.close_leaks import PORTS, ports_folder
@@ -77,7 +78,7 @@ SETTINGS = (
 LOCAL_SETTINGS = (
     Setting("spark.driver.bindAddress", "127.0.0.1", "on one machine nothing listens beyond it"),
     Setting("spark.driver.host", "127.0.0.1", "on one machine nothing listens beyond it"),
-    Setting("spark.sql.shuffle.partitions", str(os.cpu_count() or 2), "one task per core: more are only overhead"),
+    Setting(TASKS, str(local_tasks()), "one task per core: more are only overhead"),
     Setting(JAVA_OPTIONS, f"-XX:+UseParallelGC {java_options()}".strip(),
             "micro-batches are short: a collector beside them takes the cores they need; classes mapped, not loaded"),
     Setting("spark.driver.memory", f"{max(1, min(8, psutil.virtual_memory().total // 4 // 2**30))}g",

@@ -12,7 +12,7 @@ UNBOUNDED = str(2**31 - 1)
 
 
 @contextmanager
-def bounded_by_rows(spark: SparkSession, reduces: bool) -> Iterator[None]:
+def bound_batches(spark: SparkSession, reduces: bool) -> Iterator[None]:
     """A query that is started meanwhile, and that reduces what it reads, has batches of Arrow bounded by rows alone.
 
     Spark measures a batch anew after every row that it puts in, which takes more time than all else that it does with

@@ -43,6 +43,8 @@ class Handle(Protocol):
 
 def last_of(handle: Handle) -> list[Told]:
     """What a query did last."""
+    if (told := getattr(handle, "recent", None)) is not None:
+        return list(told)
     query: Any = handle.query if isinstance(handle, BoundedRun) else handle
     return recent_progress(query)
 

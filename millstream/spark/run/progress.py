@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ, REJECTED, STAGE, STEP, WAITS, WORK
 from millstream.spark.process.close_leaks import leave
 from millstream.spark.process.jvm import connection_of_thread
+from millstream.spark.run.clock import Appointment
 from millstream.spark.run.query_events import QueryEvents, Told
 from millstream.spark.run.step_counts import StepCounts
 from millstream.spark.stage.bucket_work import BucketWork
@@ -68,8 +69,11 @@ class Counts:
     work: dict[str, dict[int, BucketWork]] = field(default_factory=dict)
     steps: StepCounts = field(default_factory=StepCounts)
     ended: threading.Event = field(default_factory=threading.Event)
+    ended_at: datetime | None = None
+    is_over: bool = False
     let_go: Callable[[], None] = field(default=lambda: None)
     caller: Any = None
+    _watchers: list[tuple[Callable[[], None], Appointment]] = field(default_factory=list)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -77,8 +81,21 @@ class Counts:
         """Rows read per second of work."""
         return self.rows_in / self.busy_seconds if self.busy_seconds else 0.0
 
+    def tell(self, changed: Callable[[], None], appointment: Appointment) -> None:
+        """Tell somebody of each batch, until the query ends and with it the appointment; the first time at once."""
+        self._watchers.append((changed, appointment))
+        if self.is_over:
+            appointment.cancel()
+        else:
+            changed()
+
     def add(self, progress: Told) -> None:
         """Count one micro-batch, unless it is counted already; Spark also reports while it has nothing to do."""
+        self._add(progress)
+        for changed, _ in list(self._watchers):
+            changed()
+
+    def _add(self, progress: Told) -> None:
         with self._counting:
             if progress["batchId"] <= self.last_batch or "addBatch" not in progress["durationMs"]:
                 return
@@ -103,7 +120,7 @@ class Counts:
                     if bad := int(metrics.get("bad") or 0):
                         self._add_rejected(name.removeprefix(READ).split(".", 2)[2], bad, 0)
                 elif name.startswith(STAGE):
-                    self._add_stage(name.removeprefix(STAGE), metrics, _begun(progress["timestamp"]))
+                    self._add_stage(name.removeprefix(STAGE), metrics, _batch_start(progress["timestamp"]))
 
     def go_on_from(self, earlier: Counts) -> None:
         """Count on from where an earlier run of the query came to."""
@@ -140,7 +157,7 @@ class Counts:
             elif name.startswith(WORK):
                 done = self.work.setdefault(stage, {})
                 bucket = int(name.removeprefix(WORK))
-                done[bucket] = done.get(bucket, BucketWork()) + BucketWork.unpacked(int(value or 0))
+                done[bucket] = done.get(bucket, BucketWork()) + BucketWork.unpack(int(value or 0))
             elif name.startswith(HEARD) and value:
                 self.heard[name.removeprefix(HEARD).partition(".")[2]] = begun
 
@@ -166,6 +183,9 @@ class Counts:
 
     def end(self) -> None:
         """Let go of what the query held while it ran."""
+        self.is_over = True
+        for _, appointment in self._watchers:
+            appointment.cancel()
         self.let_go()
         caller, self.caller = self.caller, None
         leave(caller)
@@ -179,7 +199,7 @@ class Counts:
             self.add(progress)
 
 
-def _begun(stamp: str) -> float:
+def _batch_start(stamp: str) -> float:
     """The moment of a time stamp of Spark, by the clock that never goes back: that of a batch's start, here."""
     ago = time.time() - datetime.fromisoformat(stamp).timestamp()
     return time.monotonic() - max(ago, 0.0)
@@ -193,9 +213,9 @@ class ProgressListener(QueryEvents):
         self._by_run: dict[str, Counts] = {}
         super().__init__(spark)
 
-    def follow(self, name: str) -> Counts:
+    def follow(self, name: str, counts: Counts | None = None) -> Counts:
         """Start counting for the query that will run under this name."""
-        return self._by_name.setdefault(name, Counts())
+        return self._by_name.setdefault(name, Counts() if counts is None else counts)
 
     def started(self, event: Told) -> None:
         """Count for this run."""
@@ -214,5 +234,6 @@ class ProgressListener(QueryEvents):
         """Let go of what the query held."""
         counts = self._by_run.pop(event["runId"], None)
         if counts:
+            counts.ended_at = datetime.now(UTC)
             counts.ended.set()
             counts.end()

@@ -7,32 +7,30 @@ slack. It is asked only while a stage holds something back: a query that has not
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
 
-from pyspark.sql.streaming.query import StreamingQuery
-
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.connectors.sinks import QueryPlace
 from millstream.plan.algebra import Node, Scan
 from millstream.plan.column_origins import STAGES, steps
-from millstream.spark.process.failures import SPARK_ERRORS
-from millstream.spark.process.jvm import hung_up
+from millstream.spark.run.clock import Clock, every
 from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
 from millstream.spark.stage.control_words import enabling
 
 LOG = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.1
-"""How often it is looked whether someone waits; that is but a look into memory."""
+LEAST_SECONDS = 0.01
+"""The least time between two looks, should the clocks of event time and of waiting not quite agree."""
+
+RETRY_SECONDS = 0.1
+"""After how long a mark is tried again that could not be written."""
 
 PATIENCE_SECONDS = 1.0
 """How long it is waited for an enabling time stamp to have an effect, before another is sent; twice as long each time.
@@ -115,6 +113,43 @@ class Listener:
             sent.append((one.stream, time_))
         return sent
 
+    def next_look(
+        self,
+        waits: int | None,
+        heard: Mapping[str, float],
+        clock: float,
+        wall: int,
+        passed: Mapping[str, int | None] | None = None,
+    ) -> float | None:
+        """When a time stamp is due next, if nothing else happens before; None if not until something does.
+
+        >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
+        >>> listener.next_look(10_000_000, {}, clock=4.0, wall=20_000_000)
+        5.0
+        >>> listener.next_look(30_000_000, {}, clock=9.0, wall=24_000_000)
+        16.0
+        >>> listener.next_look(None, {}, clock=9.0, wall=24_000_000)
+        >>> listener.next_look(30_000_000, {}, clock=9.0, wall=24_000_000, passed={"t": 5_000_000})
+        """
+        if waits is None:
+            return None
+        quiet = {one.stream: one for one in self.quiet}
+        earliest = clock
+        for stream, time_ in (passed or {}).items():
+            if time_ is None or time_ < waits:
+                if (one := quiet.get(stream)) is None:
+                    return None  # it is behind, and cannot be passed over
+                earliest = max(earliest, heard.get(stream, self.begun) + one.after)
+        return min((max(earliest, self._due(one, waits, heard, clock, wall)) for one in self.quiet), default=None)
+
+    def _due(self, one: Quiet, waits: int, heard: Mapping[str, float], clock: float, wall: int) -> float:
+        """When a stream may be given a time stamp: it is silent, its time has come, and patience has ended."""
+        silent = heard.get(one.stream, self.begun) + one.after
+        come = clock + (waits + one.slack - wall) / 1e6
+        told = self._told.get(one.stream)
+        patient = clock if told is None or told.time < waits else told.at + told.patience
+        return max(silent, come, patient)
+
 
 class _Told(NamedTuple):
     """The last time stamp of a stream: what it said, when, and how long it is waited for to have an effect."""
@@ -140,48 +175,63 @@ def _quiet(stream: Stream) -> Quiet | None:
     return None if stream.idle_after is None else Quiet(stream.name, stream.idle_after.total_seconds(), slack)
 
 
+Tell = Callable[[int], None]
+"""Puts a time stamp into the log of a kept stream: what is on its way there would come too late for one beside it."""
+
+
 def listen(
-    query: StreamingQuery, place: QueryPlace, counts: Counts, quiet: Sequence[Quiet], heartbeats: Heartbeats
+    clock: Clock,
+    place: QueryPlace,
+    counts: Counts,
+    quiet: Sequence[Quiet],
+    heartbeats: Heartbeats,
+    logs: Mapping[str, Tell],
 ) -> None:
     """Send time stamps for silent streams until the query ends: when they are needed, or at a pace, or never."""
+
+    def tell(stream: str, moment: int) -> None:
+        if stream in logs:
+            logs[stream](moment)
+        else:
+            signal(place.control, enabling(stream, moment))
+
     if heartbeats.never or not quiet:
         return
     if heartbeats.every is not None:
         beats = [Quiet(q.stream, 0.0, q.slack) for q in quiet]
-        _until_the_end(query, heartbeats.every.total_seconds(), lambda: _beat(place, beats))
+        counts.tell(lambda: None, every(clock, heartbeats.every.total_seconds(), lambda: _beat(tell, beats)))
         return
     if not place.fresh:  # what is held back since the last run is not known yet: ask once
         counts.waits.setdefault("", 0)
     listener = Listener(quiet, time.monotonic())
     streams = {one.stream for one in quiet}
 
-    def look() -> None:
+    def look() -> float | None:
         known = [(w, stage) for stage, w in list(counts.waits.items()) if w is not None]
         waits, stage = min(known, default=(None, ""))
         # What a stage reads from another one is named by its number: nothing is known of streams there.
         passed = {s: t for s, t in counts.passed.get(stage, {}).items() if s in streams}
-        due = listener.due(waits, counts.heard, time.monotonic(), time.time_ns() // 1000, passed)
-        for stream, moment in due:
-            counts.waits.pop("", None)
-            signal(place.control, enabling(stream, moment))
+        now, wall = time.monotonic(), time.time_ns() // 1000
+        due = listener.due(waits, counts.heard, now, wall, passed)
+        try:
+            for stream, moment in due:
+                counts.waits.pop("", None)
+                tell(stream, moment)
+        except OSError as problem:
+            LOG.warning("a time stamp for a silent stream could not be sent, and will be: %s", problem)
+            return now + RETRY_SECONDS
+        again = listener.next_look(waits, counts.heard, now, wall, passed)
+        return None if again is None else max(again, now + LEAST_SECONDS)
 
-    _until_the_end(query, LOOK_SECONDS, look)
+    appointment = clock.appointment(look)
+    # The look is the clock's: whoever tells that a batch is done must not wait for files.
+    counts.tell(lambda: appointment.meet(time.monotonic()), appointment)
 
 
-def _beat(place: QueryPlace, beats: Sequence[Quiet]) -> None:
+def _beat(tell: Callable[[str, int], None], beats: Sequence[Quiet]) -> None:
     now = time.time_ns() // 1000
-    for one in beats:
-        signal(place.control, enabling(one.stream, now - one.slack))
-
-
-def _until_the_end(query: StreamingQuery, seconds: float, step: Callable[[], None]) -> None:
-    def go() -> None:
-        # A query that fails ends this too: whoever runs it is told why by its own handle.
-        with hung_up(), contextlib.suppress(*SPARK_ERRORS):
-            while not query.awaitTermination(seconds):  # type: ignore[arg-type]  # fractions are taken too
-                try:
-                    step()
-                except OSError as problem:
-                    LOG.warning("a time stamp for a silent stream could not be sent, and will be: %s", problem)
-
-    threading.Thread(target=go, name="silence", daemon=True).start()
+    try:
+        for one in beats:
+            tell(one.stream, now - one.slack)
+    except OSError as problem:
+        LOG.warning("a time stamp for a silent stream could not be sent, and will be: %s", problem)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.plan.split import SHARE
 from millstream.spark.metrics import BYTES, MICROS, OUT, READ, ROWS, STATE, STEP, TUPLES
+from millstream.spark.run.task_seconds import TaskSeconds
 
 
 @dataclass
@@ -35,10 +37,15 @@ class StageCounts:
 
 @dataclass
 class StepCounts:
-    """The stages by their numbers, and the rows that observed steps gave."""
+    """The stages by their numbers, and of observed steps the rows that they gave, if to several sinks then to each.
+
+    `tasks` is how long Spark's tasks ran: it is asked for that only where a plan is analyzed.
+    """
 
     stages: dict[int, StageCounts] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
+    shares: dict[int, dict[int, int]] = field(default_factory=dict)
+    tasks: TaskSeconds | None = None
 
     def stage(self, number: int) -> StageCounts:
         """A stage."""
@@ -69,7 +76,12 @@ class StepCounts:
     def add_step(self, name: str, metrics: Mapping[str, Any]) -> None:
         """Count the rows of a step."""
         number = int(name.removeprefix(STEP))
-        self.rows[number] = self.rows.get(number, 0) + int(metrics[ROWS] or 0)
+        for what, value in metrics.items():
+            if what == ROWS:
+                self.rows[number] = self.rows.get(number, 0) + int(value or 0)
+            else:
+                share, shares = int(what.removeprefix(SHARE)), self.shares.setdefault(number, {})
+                shares[share] = shares.get(share, 0) + int(value or 0)
 
     def go_on_from(self, earlier: StepCounts) -> None:
         """Count on from an earlier run."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import threading
+import time
 from datetime import timedelta
-
-from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.connectors.sinks import QueryPlace
 from millstream.plan.algebra import Node, WindowAggregate
 from millstream.plan.column_origins import steps
-from millstream.spark.process.failures import SPARK_ERRORS
-from millstream.spark.process.jvm import hung_up
+from millstream.spark.run.clock import Clock
 from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
 from millstream.spark.stage.control_words import TICK
@@ -29,21 +25,35 @@ def pace_of(plan: Node) -> timedelta | None:
     return min(paces, default=None)
 
 
-def tell_time(query: StreamingQuery, place: QueryPlace, counts: Counts, pace: timedelta) -> None:
+def tell_time(clock: Clock, place: QueryPlace, counts: Counts, pace: timedelta) -> None:
     """Send a mark at that pace until the query ends; not while it reads nothing, so that an idle query stays idle."""
+    begun, seconds = time.monotonic(), pace.total_seconds()
+    told = 0
 
-    def go() -> None:
-        told = 0
-        # A query that fails ends the clock: whoever runs it is told why by its own handle.
-        with hung_up(), contextlib.suppress(*SPARK_ERRORS):
-            while not query.awaitTermination(pace.total_seconds()):  # type: ignore[arg-type]  # fractions are taken too
-                if counts.rows_in != told and _sent(place):
-                    told = counts.rows_in
+    def tick() -> float | None:
+        nonlocal told
+        read = counts.rows_in
+        if read == told:
+            return None
+        if not _send_tick(place):
+            return _beat()
+        told = read
+        return None
 
-    threading.Thread(target=go, name="wall-clock", daemon=True).start()
+    def _beat() -> float:
+        """The next moment of the pace."""
+        return begun + seconds * ((time.monotonic() - begun) // seconds + 1)
+
+    appointment = clock.appointment(tick)
+
+    def changed() -> None:
+        if counts.rows_in != told and appointment.due is None:
+            appointment.meet(_beat())
+
+    counts.tell(changed, appointment)
 
 
-def _sent(place: QueryPlace) -> bool:
+def _send_tick(place: QueryPlace) -> bool:
     try:
         signal(place.control, TICK)
     except OSError as problem:

@@ -83,10 +83,10 @@ class Run(NamedTuple):
 Runs = tuple[Run, ...]
 
 
-def numbered(rows: pa.Table, task: int, chunk: int) -> tuple[pa.Table, Runs]:
+def number_rows(rows: pa.Table, task: int, chunk: int) -> tuple[pa.Table, Runs]:
     """The rows of a chunk with the numbers by which they arrived in place of what says so, and their runs.
 
-    >>> rows, runs = numbered(pa.table({"x": [7, 8]}), task=3, chunk=0)
+    >>> rows, runs = number_rows(pa.table({"x": [7, 8]}), task=3, chunk=0)
     >>> rows[ARRIVAL].to_pylist(), runs[0].place, runs[0].size
     ([0, 1], (0, '', 0, 3, 0), 2)
     """
@@ -152,12 +152,12 @@ def task_number() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def packed(runs: Runs) -> bytes:
+def pack_runs(runs: Runs) -> bytes:
     """Runs, to travel with a packet."""
     return json.dumps(runs).encode()
 
 
-def unpacked(said: bytes) -> Runs:
+def unpack_runs(said: bytes) -> Runs:
     """What was packed."""
     return tuple(Run(*run) for run in json.loads(said))
 
@@ -175,7 +175,7 @@ def in_order(
         if order.renumber is not None:
             yield from (order.renumber(table, number) for table, number in zip(tables, numbers, strict=True))
             return
-        tables = [_renumbered(table, number) for table, number in zip(tables, numbers, strict=True)]
+        tables = [_number_tuples(table, number) for table, number in zip(tables, numbers, strict=True)]
     yield _by_arrival(tables)
 
 
@@ -201,7 +201,7 @@ def _from(runs: Runs, begins: Mapping[Place, int]) -> Number:
     return number
 
 
-def _renumbered(table: pa.Table, number: Number) -> pa.Table:
+def _number_tuples(table: pa.Table, number: Number) -> pa.Table:
     """Tuples with the numbers of the stream."""
     numbers = pa.array(number(table[ARRIVAL].to_numpy()))
     return table.set_column(table.column_names.index(ARRIVAL), ARRIVAL, numbers)

@@ -12,7 +12,7 @@ MILLIS = 24
 class BucketWork:
     """The rows that came to a bucket, and the seconds that it worked on them.
 
-    >>> BucketWork.unpacked(BucketWork(3, 0.25).packed)
+    >>> BucketWork.unpack(BucketWork(3, 0.25).packed)
     BucketWork(rows=3, seconds=0.25)
     """
 
@@ -25,7 +25,7 @@ class BucketWork:
         return self.rows << MILLIS | min(round(1000 * self.seconds), (1 << MILLIS) - 1)
 
     @classmethod
-    def unpacked(cls, number: int) -> BucketWork:
+    def unpack(cls, number: int) -> BucketWork:
         """What a number stands for."""
         return cls(number >> MILLIS, (number & (1 << MILLIS) - 1) / 1000)
 

@@ -97,7 +97,7 @@ class FeedProgress:
             for group, time in groups.risen():
                 yield Punctuation(time, group=group, port=port)
 
-    def ended(self, said: Sequence[TaskProgress]) -> set[int]:
+    def ended_ports(self, said: Sequence[TaskProgress]) -> set[int]:
         """The ports whose inputs have all ended, as far as it is known: sources, or all buckets of a stage before."""
         final: dict[int, set[int | None]] = {}
         for progress in said:

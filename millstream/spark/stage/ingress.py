@@ -14,11 +14,11 @@ from millstream.catalog.ahead import EARLIEST
 from millstream.operators.window_aggregate_job import TIME
 from millstream.progress.group_table import NAMED, UNTIL
 from millstream.spark.stage import marks
-from millstream.spark.stage.arrival_order import Ordering, numbered, task_number
+from millstream.spark.stage.arrival_order import Ordering, number_rows, task_number
 from millstream.spark.stage.control_words import END, TICK, WAIT, read_enabling
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.packets import TaskProgress, packets, scatter, seal
-from millstream.spark.stage.time_limits import TimeLimits, judged
+from millstream.spark.stage.time_limits import TimeLimits, judge_times
 
 CHUNK_ROWS = 500_000
 """How many tuples are reduced at once: enough to be vectorised well, few enough to stay in the caches."""
@@ -57,24 +57,24 @@ def ingress(inlet: Inlet) -> Arrow:
         for number, chunk in enumerate(chunks(batches)):
             begun = time.perf_counter()
             rows, said, left_out = marks.part(chunk)
-            seen = judged(inlet.limits, rows[TIME])
+            seen = judge_times(inlet.limits, rows[TIME])
             rows = rows if seen.good is None else rows.filter(seen.good)
             newest, rejected = seen.newest, seen.rejected
             if left_out is not None:
-                others = judged(inlet.limits, left_out)
+                others = judge_times(inlet.limits, left_out)
                 newest = max((t for t in (newest, others.newest) if t is not None), default=None)
                 rejected += others.rejected
-            progress = _progress(inlet, said, TaskProgress(newest, seen.oldest, rejected=rejected))
+            progress = progress_of(inlet, said, TaskProgress(newest, seen.oldest, rejected=rejected))
             if inlet.order is not None and inlet.order.counted:
-                rows, runs = numbered(rows, task_number(), number)
+                rows, runs = number_rows(rows, task_number(), number)
                 progress = replace(progress, runs=runs)
-            yield sealed(inlet, rows, progress, begun)
+            yield seal_packets(inlet, rows, progress, begun)
         freeze_imported_modules()
 
     return run
 
 
-def sealed(inlet: Inlet, rows: pa.Table | None, progress: TaskProgress, begun: float) -> pa.RecordBatch:
+def seal_packets(inlet: Inlet, rows: pa.Table | None, progress: TaskProgress, begun: float) -> pa.RecordBatch:
     """Tuples as packets, one for each bucket; without tuples, the packets carry nothing but progress.
 
     The work on them has `begun` at that moment.
@@ -130,7 +130,7 @@ def _deal(rows: pa.Table, inlet: Inlet) -> list[pa.Table]:
     return [rows.filter(pa.array(place == number)) for number in range(len(inlet.buckets))]
 
 
-def _progress(inlet: Inlet, said: pa.Table | None, seen: TaskProgress) -> TaskProgress:
+def progress_of(inlet: Inlet, said: pa.Table | None, seen: TaskProgress) -> TaskProgress:
     """What was seen of the tuples, and what the marks say."""
     if said is None:
         return replace(seen, feed=inlet.feed)

@@ -20,7 +20,7 @@ def map_in_arrow(frame: DataFrame, names: Sequence[str], function: Arrow, schema
     if not any(sign in name for name in names for sign in ".`"):
         return frame.mapInArrow(function, schema)
 
-    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rename(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return function(batch.rename_columns(list(names)) for batch in batches)
 
-    return frame.toDF(*(f"_{number}" for number in range(len(names)))).mapInArrow(renamed, schema)
+    return frame.toDF(*(f"_{number}" for number in range(len(names)))).mapInArrow(rename, schema)

@@ -51,20 +51,15 @@ class Marks:
 def stage_mark(
     origin: int,
     promises: Mapping[str, int],
-    late: Sequence[int],
-    rejected: Sequence[int],
-    heard: Sequence[bool],
-    passed: Sequence[int | None],
-    newest: Sequence[int | None],
+    of_inputs: Mapping[str, Sequence[int | None]],
+    *,
     final: bool,
     waits: int | None,
     work: int,
-    sizes: Mapping[str, object],
+    sizes: Mapping[str, int],
 ) -> str:
-    """The mark of a bucket of a stage, about a batch."""
-    counted = {"late": list(late), "rejected": list(rejected)}
-    feeds = {"heard": [int(h) for h in heard], "passed": list(passed), "newest": list(newest)}
-    said = {"origin": origin, "promises": dict(promises), **counted, **feeds, "final": final, "waits": waits}
+    """The mark of a bucket of a stage, about a batch: `of_inputs` has a number for each input, `sizes` one in all."""
+    said = {"origin": origin, "promises": dict(promises), **of_inputs, "final": final, "waits": waits}
     return json.dumps({**said, "work": {origin: work}, **sizes})
 
 

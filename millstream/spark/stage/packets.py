@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from millstream.operators.blobs import from_bytes, to_bytes
-from millstream.spark.stage.arrival_order import Runs, packed, unpacked
+from millstream.spark.stage.arrival_order import Runs, pack_runs, unpack_runs
 
 PACKET_SCHEMA = "bucket INT, payload BINARY"
 PACKET_FIELDS = pa.schema([pa.field("bucket", pa.int32()), pa.field("payload", pa.binary())])
@@ -60,7 +60,7 @@ def seal(table: pa.Table, progress: TaskProgress) -> bytes:
     if progress.busy is not None:
         meta[BUSY] = progress.busy.to_numpy().tobytes()
     if progress.runs:
-        meta[RUNS] = packed(progress.runs)
+        meta[RUNS] = pack_runs(progress.runs)
     return to_bytes(table.replace_schema_metadata(meta))
 
 
@@ -83,7 +83,7 @@ def unseal(payload: bytes) -> tuple[pa.Table, TaskProgress]:
         rejected,
         tuples,
         micros,
-        () if runs is None else unpacked(runs),
+        () if runs is None else unpack_runs(runs),
     )
 
 

@@ -18,7 +18,7 @@ from millstream.spark.stage.stage_variables import variables_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from millstream.spark.stage.bucket_run import Outlet
+    from millstream.spark.stage.outlet import Outlet
 
 
 # Typed: a schema that is text would be sent to the JVM to be parsed, for every task.

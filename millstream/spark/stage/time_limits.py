@@ -71,9 +71,21 @@ class TimeLimits:
         newest = pc.max(kept.filter(pc.less_equal(kept, until))).as_py()
         return Judged(good if rejected else None, rejected, pc.min(kept).as_py(), newest)
 
+    def not_ahead(self, times: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+        """Which tuples pass steps that hold nothing back, None if all do: a time that is only far away moves nothing.
 
-def judged(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) -> Judged:
-    """Time stamps judged by what holds, if anything does."""
+        >>> TimeLimits(ahead=0).not_ahead(pa.array([5, 2**62, None])).to_pylist()
+        [True, False, True]
+        """
+        if self.ahead is None or self.waits:
+            return None
+        until = time.time_ns() // 1000 + self.ahead
+        newest = pc.max(times).as_py()
+        return None if newest is None or newest <= until else pc.fill_null(pc.less_equal(times, until), True)
+
+
+def judge_times(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) -> Judged:
+    """Judge time stamps by what holds, if anything does."""
     if limits is not None:
         return limits.judge(times)
     ends = pc.min_max(times).as_py()

@@ -19,18 +19,18 @@ class Nested(NamedTuple):
     columns: tuple[str, ...]
 
 
-def nested(calls: Iterable[AggregateCall]) -> tuple[Nested, ...]:
+def nested_columns(calls: Iterable[AggregateCall]) -> tuple[Nested, ...]:
     """The columns of lists that the answers of some calls are."""
     return tuple(Nested(call.name, tuple(column.name for column in call.columns)) for call in calls)
 
 
-def unnested(rows: pa.Table, lists: Sequence[Nested]) -> pa.Table:
+def unnest(rows: pa.Table, lists: Sequence[Nested]) -> pa.Table:
     """A row for each row in the lists; with several columns of lists, for each combination.
 
     >>> pairs = pa.array([[{"a": 1, "b": 2}, {"a": 3, "b": 4}], []], pa.list_(pa.struct({"a": "int8", "b": "int8"})))
-    >>> unnested(pa.table({"k": ["x", "y"], "pairs": pairs}), [Nested("pairs", ("p", "q"))]).to_pylist()
+    >>> unnest(pa.table({"k": ["x", "y"], "pairs": pairs}), [Nested("pairs", ("p", "q"))]).to_pylist()
     [{'k': 'x', 'p': 1, 'q': 2}, {'k': 'x', 'p': 3, 'q': 4}]
-    >>> unnested(pa.table({"pairs": pairs}), [Nested("pairs", ("p", "q"))]).num_rows
+    >>> unnest(pa.table({"pairs": pairs}), [Nested("pairs", ("p", "q"))]).num_rows
     2
     """
     for name, columns in lists:

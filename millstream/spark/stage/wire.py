@@ -45,7 +45,7 @@ def to_wire(rows: pa.Table, schema: pa.Schema) -> pd.DataFrame:
 
 def from_wire(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     """The columns as they were."""
-    return frame.selectExpr(*[_restored(field) for field in schema])
+    return frame.selectExpr(*[_restore_field(field) for field in schema])
 
 
 def _series(rows: pa.Table, field: pa.Field) -> pd.Series:
@@ -68,7 +68,7 @@ def _crosses(type_: pa.DataType) -> bool:
     return not (pt.is_nested(type_) or pt.is_timestamp(type_))
 
 
-def _restored(field: pa.Field) -> str:
+def _restore_field(field: pa.Field) -> str:
     name = quoted(field.name)
     if not pt.is_timestamp(field.type):
         return name

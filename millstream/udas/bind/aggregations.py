@@ -13,9 +13,10 @@ from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Schema, SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.casts import cast
+from millstream.expressions.elementary import elementary
 from millstream.expressions.tree import FLOAT64, INT64, NULL, Literal, Value
-from millstream.language.bind.arguments import fits
-from millstream.language.bind.calls import WrittenCall, _arguments, without_nulls, written_call
+from millstream.language.bind.calls.arguments import fits
+from millstream.language.bind.calls.calls import WrittenCall, _arguments, without_nulls, written_call
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.language.types import coercion as c
@@ -217,7 +218,7 @@ def _as_float(value: Value, node: exp.Expression, scope: Scope) -> Value:
     if found is None:
         message, hint = "this aggregate needs numbers", "CAST the argument to DOUBLE"
         raise TypeMismatch(message, scope.aggregate.text, span_of(node), clause="SELECT", hint=hint)
-    return found
+    return elementary(found)
 
 
 def fit(value: Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, scope: Scope, clause: str) -> Value:
@@ -236,6 +237,7 @@ def fit(value: Value, type_: SqlType, to: SqlType, what: str, node: exp.Expr, sc
         if target is not None and (alike or written_time or value.type.name == "null")
         else None
     )
+    found = None if found is None else elementary(found)
     if found is None or (isinstance(value, Literal) and value.value is not None and _is_lost(found)):
         raise unfit(type_, to, what, node, scope, clause)
     return found

@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.schema import Column, Schema, SqlType
 from millstream.errors import EslError, EslSyntaxError, NotYet, UnknownName
 from millstream.expressions.tree import Value
-from millstream.language.bind.calls import written_call
+from millstream.language.bind.calls.calls import written_call
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.spans import span_of
 from millstream.udas import body as b

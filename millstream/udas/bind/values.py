@@ -13,6 +13,7 @@ from sqlglot import exp
 from millstream.errors import NotYet, TypeMismatch
 from millstream.expressions.build.builder import Builder, Unsupported
 from millstream.expressions.build.nodes import BUILDS
+from millstream.expressions.elementary import elementary
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.tree import Call, Value
 from millstream.language.parse.call_name import name_of_call
@@ -30,7 +31,7 @@ def value_of(node: exp.Expr, slots: Mapping[str, Value], text: str, clause: str)
     try:
         found = builder.value(node)
         for part in walk(found):
-            if isinstance(part, Call) and FUNCTIONS[part.function].python is None:
+            if isinstance(part, Call) and not _is_computed(part):
                 called = builder.node_of(part) or node
                 name = name_of_call(called) or part.function
                 raise builder.refusal(called, f"the function {name} cannot be used {builder.place} yet")
@@ -40,7 +41,12 @@ def value_of(node: exp.Expr, slots: Mapping[str, Value], text: str, clause: str)
             hint = _way_round(refusal.node, slots) or hint or "docs/language.md lists what works"
         where = span_of(refusal.node) or _somewhere(refusal.node)
         raise kind(str(refusal), text, where, clause=clause, hint=hint) from None
-    return found
+    return elementary(found)
+
+
+def _is_computed(call: Call) -> bool:
+    function = FUNCTIONS[call.function]
+    return function.python is not None or function.means is not None
 
 
 def _way_round(node: exp.Expr, slots: Mapping[str, Value]) -> str:

@@ -57,7 +57,8 @@ def answered(mill: Mill, name: str) -> int:
     return sum(query.to_arrow()["n"].to_pylist()) + query.counts.late.get(name, 0)
 
 
-def test_rows_in_are_answered_for_or_rejected_or_late(mill: Mill, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", ["", "KEEP ALL"], ids=["read", "landed"])
+def test_rows_in_are_answered_for_or_rejected_or_late(mill: Mill, tmp_path: Path, keep: str) -> None:
     author = Author(SEED)
     written = {
         "headed": write_text(author, tmp_path / "headed", author.csv_line, ROWS, FILES, True),
@@ -77,13 +78,13 @@ def test_rows_in_are_answered_for_or_rejected_or_late(mill: Mill, tmp_path: Path
     }
     for name, source in sources.items():
         mill.execute(f"""
-            CREATE STREAM {name} (id BIGINT, name STRING, ts TIMESTAMP NOT NULL) ORDER BY ts SLACK 10 SECONDS
+            CREATE STREAM {name} (id BIGINT, name STRING, ts TIMESTAMP NOT NULL) ORDER BY ts SLACK 10 SECONDS {keep}
               SOURCE {source};
             CREATE QUERY {name}_counted AS SELECT count(*) [RANGE 1 MINUTE] AS n FROM {name};
             CREATE QUERY {name}_bad AS SELECT raw, reason FROM {name}.REJECTED;
         """)
     mill.execute(f"""
-        CREATE STREAM typed (id BIGINT, name STRING, ts TIMESTAMP) ORDER BY ts SLACK 10 SECONDS
+        CREATE STREAM typed (id BIGINT, name STRING, ts TIMESTAMP) ORDER BY ts SLACK 10 SECONDS {keep}
           SOURCE 'parquet:typed' ON BAD FILE REJECT OPTIONS ({BATCHES});
         CREATE QUERY typed_counted AS SELECT count(*) [RANGE 1 MINUTE] AS n FROM typed;
     """)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from millstream.mill import Mill
-from millstream.mill.describe import listing
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +69,8 @@ def test_a_stream_that_is_read_live(live_mill: Mill, tmp_path: Path) -> None:
     assert counts["counted"].late == {"s": 1}
     assert counts["moved"].late == {"u": 4}
     assert counts["moved"].leaps["u"].to == counts["moved"].newest["u"] == 4_070_908_800_000_000
-    shown = listing("QUERIES", live_mill.catalog, live_mill.settings, {q.name: q for q in live_mill.queries})
+    shown = live_mill.execute("SHOW QUERIES")[0].table
+    assert shown is not None
     late = dict(zip(shown["query"].to_pylist(), shown["late"].to_pylist(), strict=True))
     assert late["moved"] == "4"
     assert dict(zip(shown["query"].to_pylist(), shown["moved most by"].to_pylist(), strict=True))["moved"] == f"u {FAR}"

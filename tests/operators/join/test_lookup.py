@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot import exp
 
-from millstream.catalog.schema import sql_type
-from millstream.expressions.build.predicates import predicate
+from millstream.expressions.compile.arrow import arrow_condition
+from millstream.expressions.tree import BOOL, INT64, Call, Column
 from millstream.operators.join.lookup import looked_up
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.windows.join_kind import JoinKind
@@ -22,10 +21,7 @@ from tests.drawing import drawn
 KINDS = [JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI]
 OURS = pa.schema([("i", pa.int64()), ("s", pa.string()), ("low", pa.int64()), ("at", pa.int64())])
 THEIRS = pa.schema([("t.i", pa.int64()), ("t.s", pa.string()), ("high", pa.int64()), ("number", pa.int64())])
-INSIDE = predicate(
-    exp.LT(this=exp.column("low"), expression=exp.column("high")),
-    {"low": sql_type("bigint"), "high": sql_type("bigint")},
-)
+INSIDE = arrow_condition(Call("lt", (Column("low", INT64), Column("high", INT64)), BOOL))
 
 Row = dict[str, object]
 

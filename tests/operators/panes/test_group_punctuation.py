@@ -182,7 +182,7 @@ class Stage:
         answers = []
         for (operator, inputs), store in zip(self.parts, self.stores, strict=True):
             inputs.take(said)
-            for punctuation in inputs.punctuation(said, inputs.ended(said)):
+            for punctuation in inputs.punctuation(said, inputs.ended_ports(said)):
                 answers += [a for t in operator.punctuate(punctuation) for a in read(self.job, t)]
             list(operator.end_batch())
             inputs.save(store)

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot import exp, parse_one
 
 from millstream.catalog.schema import sql_type
 from millstream.expressions.arrow.steps import ArrowExpression, ColumnOf, Whole
-from millstream.expressions.build.predicates import predicate
+from millstream.expressions.compile.arrow import arrow_condition
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step
 from millstream.plan.physical.conditions_first import conditions_first
 from millstream.windows.join_kind import JoinKind
+from tests.expressions.drawn_conditions import tree
 
 WORN = pa.schema([("w", pa.int64()), ("number", pa.int64())])
 PLAY = pa.schema([("second", pa.int64()), ("half", pa.int64())])
@@ -26,9 +26,7 @@ couples = st.lists(st.tuples(numbers, numbers), max_size=4)
 
 
 def condition(text: str) -> ArrowExpression:
-    parsed = parse_one(text)
-    assert isinstance(parsed, exp.Expression)
-    return predicate(parsed, TYPES)
+    return arrow_condition(tree(text, TYPES))
 
 
 def column(name: str) -> ArrowExpression:

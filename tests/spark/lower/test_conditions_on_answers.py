@@ -11,14 +11,14 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sqlglot import exp
 
-from millstream.expressions.build.builder import Unsupported
+from millstream.expressions.compile.arrow import NoArrowForm
+from millstream.expressions.tree import BOOL, Literal
 from millstream.mill import Mill
 from millstream.plan import passes
 from millstream.plan.passes.push_filters_down import push_filters_down
 
-PREDICATE = "millstream.plan.physical.place_conditions.predicate"
+PREDICATE = "millstream.plan.physical.place_conditions.arrow_condition"
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -83,7 +83,7 @@ def test_the_same_rows_whoever_checks(mill: Mill, tmp_path: Path) -> None:
         mill.execute(f"CREATE QUERY by_stage_{number} AS {query}")
         with (
             patch.object(passes, "PASSES", without),
-            patch(PREDICATE, side_effect=Unsupported(exp.true(), "left to Spark")),
+            patch(PREDICATE, side_effect=NoArrowForm(Literal(True, BOOL))),
         ):
             mill.execute(f"CREATE QUERY by_spark_{number} AS {query}")
     mill.wait()

@@ -118,3 +118,26 @@ def test_what_is_read_from_rows_fails_in_one_sentence(mill: Mill, tmp_path: Path
     with pytest.raises(RunError) as problem:
         mill.execute("SELECT t RLIKE p AS x FROM s")
     assert str(problem.value) == "'b(' is no regular expression: Unclosed group near index 2"
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("SELECT map_keys(seller_id) AS x FROM open_auction", "SELECT"),
+        ("SELECT item_id FROM open_auction WHERE seller_id RLIKE 'a('", "WHERE"),
+        ("SELECT item_id FROM (SELECT item_id FROM open_auction WHERE seller_id RLIKE 'a(') AS x", "WHERE"),
+        ("SELECT item_id FROM (SELECT item_id FROM open_auction) AS x WHERE upper(map_keys(item_id)) = 'a'", "WHERE"),
+        ("SELECT count(*) [RANGE 1 HOUR] AS n FROM open_auction GROUP BY seller_id RLIKE 'a('", "GROUP BY"),
+        (
+            "SELECT o.item_id FROM open_auction AS o JOIN item AS i ON o.item_id = i.item_id AND seller_id RLIKE '('",
+            "ON",
+        ),
+        (
+            "CREATE STREAM s (a STRING, ts TIMESTAMP) ORDER BY ts PUNCTUATED BY (a RLIKE 'a(') SOURCE 'csv:x'",
+            "PUNCTUATED BY",
+        ),
+    ],
+)
+def test_the_clause_is_named(spark: SparkSession, text: str, clause: str) -> None:
+    with pytest.raises(TypeMismatch, match=rf"^error in {clause}: "):
+        judged(spark, text)

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.operators.window_aggregate_job import ARRIVAL
-from millstream.spark.stage.arrival_order import FILE, ROW, TASK, Ordering, Runs, in_order, numbered, packed, unpacked
+from millstream.spark.stage.arrival_order import (
+    FILE,
+    ROW,
+    TASK,
+    Ordering,
+    Runs,
+    in_order,
+    number_rows,
+    pack_runs,
+    unpack_runs,
+)
 from millstream.spark.stage.packets import scatter
 from tests.drawing import drawn
 
@@ -34,9 +44,9 @@ def test_rows_are_numbered_as_they_stand_in_their_files(data: st.DataObject, buc
         packets: list[list[tuple[pa.Table, Runs]]] = [[] for _ in range(buckets)]
         for task, part in enumerate((pieces[::2], pieces[1::2])):
             for number, chunk in enumerate(_chunks(part, ids, task, mixed, data)):
-                rows, runs = numbered(chunk, task, number)
+                rows, runs = number_rows(chunk, task, number)
                 for bucket, own in enumerate(scatter(rows, ["id"], buckets)):
-                    packets[bucket].append((own, unpacked(packed(runs))))
+                    packets[bucket].append((own, unpack_runs(pack_runs(runs))))
         for bucket in range(buckets):
             given_ = data.draw(st.permutations(packets[bucket]))  # packets travel as they like
             for table in in_order(Ordering(True, 2), 0, given_, used[bucket]) if given_ else ():

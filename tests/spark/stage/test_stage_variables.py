@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 from millstream.spark.process import tell_stage_variables
 from millstream.spark.process.session import PYTHON_OF_WORKERS
 from millstream.spark.process.tell_stage_variables import unpacked
-from millstream.spark.stage.bucket_run import Outlet
+from millstream.spark.stage.outlet import Outlet
 from millstream.spark.stage.stage import BLOB, NAME, VERSION, Stage
 from millstream.spark.stage.stage_variables import variables_of
 

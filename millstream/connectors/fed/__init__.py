@@ -1,0 +1,1 @@
+"""Streams without a source, into which queries and statements put rows."""

@@ -1,0 +1,1 @@
+"""Rows that are kept in the home: stored tables and views."""

@@ -1,0 +1,1 @@
+"""Templates and registrations, as statements and as they are read."""

@@ -1,0 +1,1 @@
+"""Views, stored tables and subscriptions, as statements and as they are read."""

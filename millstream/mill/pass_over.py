@@ -1,0 +1,54 @@
+"""STARTING NOW: a query passes over all that its sources hold, and begins with the rows that come after that.
+
+It runs once over what is there, with sources that let no row through, and to no sink. So its checkpoint says that all
+of that has been read, and its state that nothing has been seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from millstream.catalog.definitions import Query
+from millstream.catalog.heartbeats import Heartbeats
+from millstream.connectors.place import QueryPlace
+from millstream.mill.manner import Manner
+from millstream.mill.running import RunningQuery
+from millstream.plan.algebra import Node
+from millstream.plan.physical.choose_buckets import bucket_count
+from millstream.plan.physical.place_partials import reduces
+from millstream.plan.reads import streams_of
+from millstream.spark.host import Host
+from millstream.spark.lower.lowering import lower
+from millstream.spark.run.progress import ProgressListener
+from millstream.spark.run.query import Clocks, start
+
+
+def pass_over(
+    query: Query, plan: Node, place: QueryPlace, host: Host, progress: ProgressListener, label: str, manner: Manner
+) -> None:
+    """Bring a new query, given by its physical plan, to the end of what is there."""
+    here = replace(host, once=True, passes_over=True)
+    counts = progress.follow(label)
+    try:
+        handle = start(
+            here,
+            lower(plan, here),
+            None,
+            place,
+            counts,
+            name=label,
+            trigger=timedelta(0),
+            clocks=Clocks(None, (), Heartbeats(never=True), ends=False),
+            streams=streams_of(plan),
+            reduces=reduces(plan),
+            buckets=bucket_count(plan),
+        )
+    except BaseException:
+        counts.let_go()
+        raise
+    running = RunningQuery(query, handle, counts, None, place, manner)
+    try:
+        running.wait()
+    finally:
+        running.stop()

@@ -1,0 +1,42 @@
+"""Queries that can be started: bound, planned, looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millstream.catalog.definitions import Query, Sink
+from millstream.mill.manner import Manner
+from millstream.mill.query_record import QueryRecord
+from millstream.mill.stored_rows import Kept
+from millstream.plan.algebra import Node
+from millstream.plan.reads import streams_of
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A query that can be started: its plan, where its rows go, and what its checkpoint must fit."""
+
+    query: Query
+    plan: Node
+    sinks: Sequence[Sink]
+    record: QueryRecord
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """The names of the streams that it reads."""
+        return frozenset(stream.name for stream in streams_of(self.plan))
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A query that is to be started now: in what manner, and with which kept rows it goes on, if with any."""
+
+    prepared: Prepared
+    manner: Manner
+    results: Kept | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the query."""
+        return self.prepared.query.name

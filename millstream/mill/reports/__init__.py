@@ -1,0 +1,1 @@
+"""What a mill tells of its definitions and queries: lists, descriptions, analyses, reasons."""

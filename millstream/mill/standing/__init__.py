@@ -1,0 +1,1 @@
+"""Standing queries by the thousand: templates that run, their registrations, and the answers of each."""

@@ -1,0 +1,1 @@
+"""Tuples matched with registrations: an index of what the registrations ask for."""

@@ -1,0 +1,1 @@
+"""Queries that share the reading of a stream: what each does with the tuples, or why it runs by itself."""

@@ -1,0 +1,62 @@
+"""Which queries that begin together share a reading, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millstream.plan.sharing.shared_plan import SharedPlan
+from millstream.plan.sharing.states import has_panes
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A query of which is known how it would share a reading, or `why` it does not.
+
+    `host` is where it has begun. Those that have not must have the same `pace`; it wants so many `buckets`.
+    """
+
+    name: str
+    plan: SharedPlan | None
+    why: str = ""
+    host: Path | None = None
+    pace: str = ""
+    buckets: int | None = 1
+
+
+def companies(found: Sequence[Considered]) -> list[list[int]]:
+    """The queries that meet in one host, by their places: those over one stream that begin at the same point.
+
+    One that is alone over its stream stays by itself, unless it has begun in a host.
+    """
+    groups: dict[tuple[str, bool, Path | None, str], list[int]] = {}
+    for number, one in enumerate(found):
+        if one.plan is not None:
+            pace = "" if one.host else one.pace
+            groups.setdefault((one.plan.stream.name.lower(), one.plan.files, one.host, pace), []).append(number)
+    return [numbers for (_, _, host, _), numbers in groups.items() if len(numbers) > 1 or host is not None]
+
+
+def told_of(name: str, state: str | None, others: Sequence[tuple[str, str | None]]) -> str:
+    """What a member shares with the others of its host, each with its name and its state.
+
+    >>> told_of("a", "x", [("b", "x"), ("c", None)])
+    'reads with b and c; has one state with b'
+    >>> told_of("a", None, [])
+    'reads alone so far'
+    """
+    names = [other for other, _ in others]
+    words = [f"reads with {_listed(names)}" if names else "reads alone so far"]
+    alike = [other for other, theirs in others if state is not None and theirs == state]
+    if alike:
+        what = "its windows are read from panes shared with" if has_panes(state or "") else "has one state with"
+        words.append(f"{what} {_listed(alike)}")
+    return "; ".join(words)
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > 6:
+        return f"{', '.join(names[:5])} and {len(names) - 5} others"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

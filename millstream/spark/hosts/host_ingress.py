@@ -1,0 +1,254 @@
+"""The first half of a host: tuples to packets for states, and to the rows of members that need none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.connectors.files.arrow_ingress import BAD_FILES, FILES, ROWS, FileReader, Reading
+from millstream.expressions.arrow.steps import ColumnOf, Whole
+from millstream.operators.answers import STAMP
+from millstream.operators.blobs import to_bytes
+from millstream.operators.tuples.lazy_rows import LazyRows
+from millstream.operators.tuples.row_steps import Compute, Keep, Step
+from millstream.operators.window_aggregate_job import ARRIVAL, TIME
+from millstream.spark.hosts.common_steps import CommonSteps
+from millstream.spark.hosts.freight import FREIGHT_FIELDS, FREIGHT_SCHEMA, Kind, Piece, loaded, said_of
+from millstream.spark.hosts.member import Crew, SharedState
+from millstream.spark.hosts.roster import crew
+from millstream.spark.stage import marks
+from millstream.spark.stage.arrival_order import Run, Runs, number_rows, task_number
+from millstream.spark.stage.garbage_collector import freeze_imported_modules
+from millstream.spark.stage.ingress import Arrow, chunks, progress_of, seal_packets
+from millstream.spark.stage.marks import AT
+from millstream.spark.stage.packets import TaskProgress
+from millstream.spark.stage.time_limits import Judged, TimeLimits, judge_times
+
+KEPT_ROWS = 500_000
+"""So many rows of all members and states are sent on together."""
+
+COUNTED_SCHEMA = f"{FREIGHT_SCHEMA}, {ROWS} BIGINT, {FILES} BIGINT, {BAD_FILES} BIGINT"
+_COUNTED_FIELDS = pa.schema([*FREIGHT_FIELDS, *(pa.field(name, pa.int64()) for name in (ROWS, FILES, BAD_FILES))])
+
+
+@dataclass(frozen=True)
+class Quay:
+    """Where the tuples of a host arrive: its folder, its buckets, what time stamps are good, and which column they are.
+
+    `ordered`, tuples are numbered as they arrived. `time` is None where they have no time stamp.
+    """
+
+    folder: Path
+    buckets: tuple[int, ...]
+    limits: TimeLimits | None
+    time: str | None
+    ordered: bool = False
+
+
+def batch_number() -> int:
+    """The number of the batch that this task works for."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    if number is None:
+        raise RuntimeError("Spark does not say which batch a task is for")
+    return int(number)
+
+
+def host_ingress(quay: Quay) -> Arrow:
+    """A function for mapInArrow from tuples and marks to freight."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        hold = Hold(quay, crew(quay.folder, batch_number()))
+        for number, chunk in enumerate(chunks(batches)):
+            rows, said, _ = marks.part(chunk)
+            runs: Runs = ()
+            if quay.ordered:
+                rows, runs = number_rows(rows, task_number(), number)
+            hold.take(rows, rows[AT] if quay.time is not None else None, said, runs)
+            if hold.is_full:
+                yield loaded(hold.unloaded())
+        if pieces_left := hold.unloaded():
+            yield loaded(pieces_left)
+        freeze_imported_modules()
+
+    return run
+
+
+def host_file_ingress(quay: Quay, declared: pa.Schema | None) -> Arrow:
+    """A function for mapInArrow from the names of files to freight; the first piece of each lot counts what was read.
+
+    Files in which what is `declared` cannot be read are passed over, and counted.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        hold = Hold(quay, crew(quay.folder, batch_number()))
+        for batch in batches:
+            files, read = batch.num_rows, 0
+            reader = FileReader(Reading(hold.columns, quay.time or "", (), (), declared))
+            for found in reader.pieces(batch, quay.ordered):
+                chunk = found.rows
+                runs: Runs = ()
+                read += found.read
+                times = None if quay.time is None else chunk[quay.time].cast(pa.int64())
+                if found.run is not None:
+                    chunk, runs = _in_run(chunk, found.run)
+                hold.take(chunk, times, None, runs)
+                if hold.is_full:
+                    yield _counted(hold.unloaded(), read, files, 0)
+                    files, read = 0, 0
+            yield _counted(hold.unloaded() or [_nothing(quay)], read + reader.bad, files, reader.bad)
+        freeze_imported_modules()
+
+    return run
+
+
+def _nothing(quay: Quay) -> tuple[int, Piece]:
+    """A piece that says nothing, so that something can be counted with it."""
+    return quay.buckets[0], Piece("", Kind.REJECTED, b"0")
+
+
+def _in_run(rows: pa.Table, run: Run) -> tuple[pa.Table, Runs]:
+    size = rows.num_rows
+    return rows.append_column(ARRIVAL, pa.array(np.arange(size))), (run._replace(size=size),)
+
+
+def _counted(lot: list[tuple[int, Piece]], rows: int, files: int, bad: int) -> pa.RecordBatch:
+    freight = loaded(lot)
+    rest = [0] * (freight.num_rows - 1)
+    counts = [pa.array([count, *rest], pa.int64()) for count in (rows, files, bad)]
+    return pa.RecordBatch.from_arrays([*freight.columns, *counts], schema=_COUNTED_FIELDS)
+
+
+class _Seen(NamedTuple):
+    """What a chunk said of progress."""
+
+    said: pa.Table | None
+    judged: Judged
+    runs: Runs
+
+
+@dataclass
+class Hold:
+    """What has come together for members and states, as long as it is not sent on."""
+
+    quay: Quay
+    crew: Crew
+    _kept: dict[str, list[pa.Table]] = field(default_factory=dict)
+    _seen: list[_Seen] = field(default_factory=list)
+    _failed: dict[str, Exception] = field(default_factory=dict)
+    _rows: int = 0
+    _tuples: int = 0
+    _beyond: int = 0
+    _turn: int = 0
+    _begun: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self._stateful = CommonSteps({state.id: _arriving(state) for state in self.crew.states})
+        self._stateless = CommonSteps({member.id: member.before for member in self.crew.stateless})
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns that are read for all of them, and for their progress."""
+        schemas = [*(state.read for state in self.crew.states), *(member.read for member in self.crew.members)]
+        read = {field.name: field for schema in schemas for field in schema}
+        if self.quay.time is not None:
+            read.setdefault(self.quay.time, pa.field(self.quay.time, STAMP))
+        return pa.schema(list(read.values()))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to send on what is here. Numbers of arrival are those of one chunk."""
+        return self._rows >= KEPT_ROWS or self._tuples >= 8 * KEPT_ROWS or self.quay.ordered
+
+    def take(self, tuples: pa.Table, times: pa.ChunkedArray | None, said: pa.Table | None, runs: Runs) -> None:
+        """Do the steps of all over some tuples with these time stamps."""
+        limits = self.quay.limits
+        seen = Judged(None, 0, None, None) if times is None else judge_times(limits, times)
+        self._seen.append(_Seen(said, seen, runs))
+        self._tuples += tuples.num_rows
+        if self.crew.states:
+            self._keep(self._stateful, tuples if seen.good is None else tuples.filter(seen.good))
+        if self.crew.stateless:
+            good = None if times is None or limits is None else limits.not_ahead(times)
+            if good is not None:
+                self._beyond += len(good) - int(pc.sum(good).as_py() or 0)
+            self._keep(self._stateless, tuples if good is None else tuples.filter(good))
+
+    def _keep(self, steps: CommonSteps, tuples: pa.Table) -> None:
+        found, failed = steps.rows(tuples)
+        self._failed.update(failed)
+        for who, rows in found.items():
+            if rows.num_rows:
+                self._kept.setdefault(who, []).append(rows)
+                self._rows += rows.num_rows
+
+    def unloaded(self) -> list[tuple[int, Piece]]:
+        """All that is here, for the buckets."""
+        if not self._seen:
+            return []
+        lot: list[tuple[int, Piece]] = []
+        for state in self.crew.states:
+            if state.id not in self._failed:
+                try:
+                    lot += self._packets(state)
+                except Exception as problem:  # whatever a member does, the others go on
+                    self._failed[state.id] = problem
+        for member in self.crew.stateless:
+            if member.id in self._kept and member.id not in self._failed:
+                rows = pa.concat_tables(self._kept[member.id])
+                lot.append((self._next_bucket(), Piece(member.id, Kind.ROWS, to_bytes(rows))))
+        if self._beyond:
+            lot.append((self._next_bucket(), Piece("", Kind.REJECTED, str(self._beyond).encode())))
+        lot += [(self._next_bucket(), Piece(who, Kind.FAILED, said_of(why))) for who, why in self._failed.items()]
+        self._kept, self._seen, self._failed = {}, [], {}
+        self._rows = self._tuples = self._beyond = 0
+        self._begun = time.perf_counter()
+        return lot
+
+    def _packets(self, state: SharedState) -> Iterable[tuple[int, Piece]]:
+        kept = self._kept.get(state.id)
+        rows = None if kept is None else pa.concat_tables(kept)
+        oldest = None if rows is None else pc.min(rows[TIME]).as_py()
+        newest = max((s.judged.newest for s in self._seen if s.judged.newest is not None), default=None)
+        rejected = sum(s.judged.rejected for s in self._seen)
+        progress = TaskProgress(newest, oldest, rejected=rejected, feed=state.inlet.feed)
+        marked = [s.said for s in self._seen if s.said is not None]
+        if marked:
+            progress = progress_of(state.inlet, _marks(state, pa.concat_tables(marked)), progress)
+        if state.inlet.order is not None:
+            progress = replace(progress, runs=tuple(run for s in self._seen for run in s.runs))
+        packed = seal_packets(state.inlet, rows, progress, self._begun)
+        buckets, payloads = (column.to_pylist() for column in packed.columns)
+        return [(b, Piece(state.id, Kind.PACKET, p)) for b, p in zip(buckets, payloads, strict=True)]
+
+    def _next_bucket(self) -> int:
+        self._turn += 1
+        return self.quay.buckets[self._turn % len(self.quay.buckets)]
+
+
+def _marks(state: SharedState, said: pa.Table) -> pa.Table:
+    """Marks with the columns that tuples have where they come to a state: groups are named by them."""
+    rows = LazyRows.of(said)
+    for step in state.before:
+        rows = rows if isinstance(step, Keep) else step(rows, ())
+    return rows.table().append_column(marks.MARK, said[marks.MARK])
+
+
+def _arriving(state: SharedState) -> tuple[Step, ...]:
+    """The steps of a state; the numbers of arrival go along, if it wants them."""
+    if state.inlet.order is None:
+        return state.before
+    number = (ARRIVAL, Whole(ColumnOf(ARRIVAL, None)), pa.int64())
+    return tuple(
+        replace(step, columns=(*step.columns, number)) if isinstance(step, Compute) and not step.beside else step
+        for step in state.before
+    )

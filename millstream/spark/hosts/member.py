@@ -1,0 +1,90 @@
+"""What travels to the tasks of a host: its members, and the states that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from millstream.expressions.arrow.steps import ArrowExpression
+from millstream.operators.blobs import Blobs
+from millstream.operators.contract import Operator
+from millstream.operators.tuples.lazy_rows import LazyRows
+from millstream.operators.tuples.row_steps import Step
+from millstream.spark.stage.feeds import Feed
+from millstream.spark.stage.give_answers import give_answers
+from millstream.spark.stage.ingress import Inlet
+from millstream.spark.stage.unnest import Nested
+
+
+@dataclass(frozen=True)
+class SharedState:
+    """An operator that answers for one member or for several: `before` leads from tuples to what its inlet takes.
+
+    `read` are the columns of the stream that this reads.
+    """
+
+    id: str
+    read: pa.Schema
+    inlet: Inlet
+    before: tuple[Step, ...]
+    feed: Feed
+    make: Callable[[Blobs], Operator]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a member makes of the answers of an operator: those of one of its `window`s, if it has several.
+
+    `names` are the columns that the operator knows by other names, `schema` those that its stage would give to Spark.
+    """
+
+    schema: pa.Schema
+    above: tuple[Step, ...]
+    names: Mapping[str, str] = field(default_factory=dict)
+    lists: tuple[Nested, ...] = ()
+    holds: ArrowExpression | None = None
+    window: str | None = None
+
+    def of(self, answers: pa.Table) -> pa.Table:
+        """The rows of the member."""
+        rows = give_answers(answers, self.names, self.lists, self.holds)
+        there = set(rows.column_names)
+        columns = {f.name: rows[f.name].cast(f.type) for f in self.schema if f.name in there}
+        columns |= {f.name: pa.nulls(rows.num_rows, f.type) for f in self.schema if f.name not in there}
+        lazy = LazyRows.of(pa.table(columns))
+        for step in self.above:
+            lazy = step(lazy, ())
+        return lazy.table()
+
+
+@dataclass(frozen=True)
+class Member:
+    """A query in a host. Without `state`, `before` leads from tuples to its rows, and `read` are the columns read."""
+
+    id: str
+    name: str
+    columns: pa.Schema
+    read: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    before: tuple[Step, ...] = ()
+    state: str | None = None
+    answers: Answers | None = None
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The members that a batch is for, and their states. `gone` are states that nobody needs any more."""
+
+    members: tuple[Member, ...] = ()
+    states: tuple[SharedState, ...] = ()
+    gone: frozenset[str] = frozenset()
+
+    def of_state(self, state: str) -> Iterator[Member]:
+        """The members that a state answers for."""
+        return (member for member in self.members if member.state == state)
+
+    @property
+    def stateless(self) -> tuple[Member, ...]:
+        """The members that need no stage."""
+        return tuple(member for member in self.members if member.state is None)

@@ -1,0 +1,54 @@
+"""What a source delivers, as it is landed in the log of its stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from millstream.catalog.definitions import INTERNAL_COLUMN, Stream, TimeStamp
+from millstream.connectors.arrivals import Arrivals, judged, spark_schema, time_of
+from millstream.connectors.formats.rejection import Explainer
+from millstream.connectors.history.landing import TIME, Landing
+from millstream.connectors.registry import connector
+from millstream.connectors.sources import open_rejected
+from millstream.history.log import HIDDEN
+from millstream.spark.host import Host
+from millstream.spark.lower.time_bounds import bound_of
+from millstream.spark.names import quoted
+from millstream.spark.stage.arrival_order import FILE, FILE_SQL
+
+
+def landing_frame(host: Host, stream: Stream) -> tuple[DataFrame, Landing]:
+    """All rows that a source delivers, judged once and for all, and how they are landed.
+
+    What is good is that for every query and at any later time: the clock that AHEAD asks is that of the landing.
+    """
+    assert stream.source is not None  # noqa: S101  (one without source is not kept)
+    raw = replace(stream, keep=None)
+    arrivals = open_rejected(host, raw)
+    filed = arrivals.filed
+    if not filed and connector(stream.source).files:
+        arrivals, filed = replace(arrivals, frame=arrivals.frame.withColumn(FILE, F.expr(FILE_SQL))), True
+    external = stream.time_stamp is TimeStamp.EXTERNAL
+    time = time_of(raw) if external else F.lit(None).cast("bigint")
+    columns = [F.col(quoted(c.name)) for c in stream.arriving]
+    frame = judged(arrivals, raw, bound_of(raw, host), *columns, time.alias(TIME), *([F.col(FILE)] if filed else []))
+    stamp = next((c.name for c in stream.schema if c.name.lower() == INTERNAL_COLUMN), None)
+    explainer = _explainer(arrivals)
+    internal = stream.time_stamp is TimeStamp.INTERNAL
+    names = tuple(c.name for c in stream.arriving)
+    return frame, Landing(host.history_of(stream.name), names, explainer, stamp if internal else None)
+
+
+def _explainer(arrivals: Arrivals) -> Explainer:
+    return Explainer(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
+
+
+def log_schema(stream: Stream) -> pa.Schema:
+    """The columns of the log of a stream, as Spark sends them."""
+    columns = to_arrow_schema(spark_schema(stream.landed), timezone="UTC")
+    return pa.schema([*columns, *(pa.field(name, pa.string()) for name in HIDDEN)])

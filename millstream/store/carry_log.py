@@ -1,0 +1,45 @@
+"""Takes the rows of a log along to another folder, in which the batches of its query begin with zero again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from millstream.store.batch_files import found_files, read_file, remove, write_file
+
+BEGINS, TRIMMED = "begins.json", "trimmed.json"
+
+
+def carry_log(old: Path, new: Path) -> None:
+    """Copy a log, unless there is one in the new folder: all of it is there, or nothing is."""
+    if new.exists() or not old.exists():
+        return
+    aside = new.parent / f".{new.name}.new"
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(old, aside)
+    last = max((last for _, _, last in found_files(aside)), default=-1)
+    if (trimmed := aside / TRIMMED).exists():
+        last = max(last, int(json.loads(trimmed.read_text())["batch"]))
+    (aside / BEGINS).write_text(json.dumps({"batch": last + 1}))
+    aside.rename(new)
+
+
+def begin_of(folder: Path) -> int:
+    """The number in the log of the first batch of its query."""
+    record = folder / BEGINS
+    return int(json.loads(record.read_text())["batch"]) if record.exists() else 0
+
+
+def clear_log(folder: Path) -> None:
+    """Remove the batches of a query that has come to nothing; those that were taken along stay."""
+    begin = begin_of(folder)
+    if not begin:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    for path, _, last in found_files(folder):
+        if last >= begin:
+            kept = [batch for batch in read_file(path) if batch.number < begin]
+            if kept:
+                write_file(folder, kept)
+            remove([path])
