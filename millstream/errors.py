@@ -37,13 +37,7 @@ class EslError(MillstreamError):
     """
 
     def __init__(
-        self,
-        message: str,
-        text: str = "",
-        span: tuple[int, int] | None = None,
-        *,
-        clause: str = "",
-        hint: str = "",
+        self, message: str, text: str = "", span: tuple[int, int] | None = None, *, clause: str = "", hint: str = ""
     ) -> None:
         super().__init__(message)
         self.message = message

@@ -8,12 +8,7 @@ from typing import Any
 
 TARGET = Path(__file__).parent.parent / "millstream" / "language" / "types" / "functions.tsv"
 
-GROUPS = {
-    "agg_funcs": "aggregate",
-    "window_funcs": "window",
-    "generator_funcs": "generator",
-    "table_funcs": "table",
-}
+GROUPS = {"agg_funcs": "aggregate", "window_funcs": "window", "generator_funcs": "generator", "table_funcs": "table"}
 # Spark's grammar knows these, its registry does not.
 GRAMMAR_ONLY = ("try_cast", "timestampadd", "timestampdiff")
 

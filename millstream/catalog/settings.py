@@ -57,9 +57,7 @@ SETTINGS = {
         interval, timedelta(0), "how long a query started from now on waits between two micro-batches"
     ),
     "results_kept": Option(
-        count,
-        1_000_000,
-        "how many result rows a query started from now on keeps to be read; older ones are dropped",
+        count, 1_000_000, "how many result rows a query started from now on keeps to be read; older ones are dropped"
     ),
     "heartbeats": Option(
         heartbeats,

@@ -40,7 +40,7 @@ def add_arguments(commands: Any) -> None:
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the plans."""
-    from millstream.connectors.facts import expected_tasks
+    from millstream.connectors.places.facts import expected_tasks
 
     text = read_script(arguments.script)
     tasks = expected_tasks(arguments.master, spark_conf(arguments.conf))
@@ -104,9 +104,10 @@ def _analyses(mill: Mill, text: str, chosen: Mapping[str, object]) -> Iterator[t
 
 def script_plans(text: str, base: Path, tasks: int | None = None) -> dict[str, tuple[str, str]]:
     """Every query and derived stream of a script, with its text and its plan, by the settings of the script."""
-    from millstream.catalog.definitions import DerivedStream, Query, Select
+    from millstream.catalog.definitions import DerivedStream, Query
+    from millstream.catalog.select import Select
     from millstream.catalog.settings import Settings
-    from millstream.connectors.facts import facts_of
+    from millstream.connectors.places.facts import facts_of
     from millstream.language.binder import bind
     from millstream.language.bound import Assignment, Define, Measure, Plan, Rows, Start
     from millstream.language.parser import statements

@@ -70,10 +70,7 @@ def rich_table(title: str, table: pa.Table, limit: int = TABLE_ROWS) -> Table:
     """A batch of rows as a table for the terminal."""
     more = table.num_rows - limit
     view = Table(
-        title=title,
-        title_justify="left",
-        header_style="bold",
-        caption=f"and {more:,} more rows" if more > 0 else None,
+        title=title, title_justify="left", header_style="bold", caption=f"and {more:,} more rows" if more > 0 else None
     )
     for field in table.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)

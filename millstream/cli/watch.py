@@ -36,11 +36,7 @@ class Watch:
     """Looks after the queries of a mill, one look at a time."""
 
     def __init__(
-        self,
-        mill: Mill,
-        on_failure: str,
-        complain: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, mill: Mill, on_failure: str, complain: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._mill = mill
         self._on_failure = on_failure

@@ -16,10 +16,10 @@ from pyspark.sql.types import StructType
 from millstream.catalog.ahead import EARLIEST, LATEST, Ahead
 from millstream.catalog.definitions import INTERNAL_COLUMN, REJECTED_SCHEMA, Stream, TimeStamp
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
-from millstream.connectors.bad_files import BAD
 from millstream.connectors.formats.rejection import explain_rejections
 from millstream.connectors.formats.text_files import HEADER
-from millstream.connectors.text import NESTED_TIME
+from millstream.connectors.places.bad_files import BAD
+from millstream.connectors.writing.text import NESTED_TIME
 from millstream.expressions.compile.spark import spark_text
 from millstream.history.log import REASON
 from millstream.intervals import spoken

@@ -7,7 +7,7 @@ from typing import cast
 
 from millstream.catalog.definitions import Stream
 from millstream.connectors.files.file_system import is_hidden
-from millstream.connectors.paths import is_local, places
+from millstream.connectors.places.paths import is_local, places
 from millstream.connectors.registry import connector, options_of
 from millstream.spark.host import Host
 

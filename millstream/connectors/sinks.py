@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from millstream.catalog.definitions import Sink
-from millstream.connectors.batch_sink import BatchSink
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.connectors.registry import options_of
-from millstream.connectors.rows_sink import Deliver, RowsSink
-from millstream.connectors.split import SplitSink
+from millstream.connectors.writing.batch_sink import BatchSink
+from millstream.connectors.writing.rows_sink import Deliver, RowsSink
+from millstream.connectors.writing.split import SplitSink
 from millstream.spark.host import Host
 
 

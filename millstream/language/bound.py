@@ -9,19 +9,10 @@ from datetime import datetime
 import pyarrow as pa
 
 from millstream.catalog.catalog import Key
-from millstream.catalog.definitions import (
-    Definition,
-    Item,
-    PythonAggregate,
-    Query,
-    Select,
-    StoredTable,
-    Stream,
-    UserAggregate,
-    View,
-)
+from millstream.catalog.definitions import Definition, PythonAggregate, Query, StoredTable, Stream, UserAggregate, View
 from millstream.catalog.moment import Moment
 from millstream.catalog.schema import Schema
+from millstream.catalog.select import Item, Select
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from millstream.catalog.catalog import AGGREGATE, QUERY, RELATION, SINK, WINDOW_AGGREGATE, Broken, Catalog, Key, key_of
 from millstream.catalog.definitions import (
-    SIDES,
     Definition,
     DerivedStream,
     PythonAggregate,
@@ -15,6 +14,7 @@ from millstream.catalog.definitions import (
     UserAggregate,
     View,
 )
+from millstream.catalog.select import SIDES
 from millstream.errors import NameTaken, UnknownName, suggest
 from millstream.language.parse.statements import Name, Statement
 

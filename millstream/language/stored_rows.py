@@ -12,10 +12,8 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import (
     NEWEST,
     DerivedStream,
-    Item,
     Query,
     Relation,
-    Select,
     Sink,
     StoredTable,
     Stream,
@@ -24,6 +22,7 @@ from millstream.catalog.definitions import (
     View,
 )
 from millstream.catalog.schema import Schema, sql_type, type_name
+from millstream.catalog.select import Item, Select
 from millstream.connectors.registry import connector
 from millstream.errors import EslError, EslSyntaxError, Refused, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import cast_to, column_of, tree_of

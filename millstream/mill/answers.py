@@ -12,8 +12,8 @@ from millstream.store.batch_log import Subscription
 from millstream.store.view_store import ViewSubscription
 
 if TYPE_CHECKING:
+    from millstream.mill.engine.running import RunningQuery
     from millstream.mill.reports.analysis import Analysis
-    from millstream.mill.running import RunningQuery
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,12 @@ def _define(bound: Define, at: Context) -> Answer:
     note = ""
     if isinstance(definition, Stream):
         definitions.give_folder(entry)
-        note = engine.open(definition)
+        note = engine.streams.open(definition)
     try:
         definitions.add(definition, entry, at.uses)
     except BaseException:
         if isinstance(definition, Stream):
-            engine.close_stream(definition)
+            engine.streams.close(definition)
         raise
     created = f"created {kind_of(definition)} {definition.name}{note}"
     return Answer("\n".join([created, *warnings]))
@@ -93,7 +93,7 @@ def _store(bound: Store, at: Context) -> Answer:
 def _start(bound: Start, at: Context) -> Answer:
     if bound.known:
         at.definitions.unclaimed.discard(key_of(bound.query))
-        known = at.engine.queries.get(bound.query.name.lower())
+        known = at.engine.queries.by_name.get(bound.query.name.lower())
         return Answer(f"query {bound.query.name} is already there", query=known)
     (running,) = create_queries([announce_query(bound.query, at)], at.engine)
     return Answer(f"started query {running.name}", query=running)
@@ -104,25 +104,25 @@ def _rows(bound: Rows, at: Context) -> Answer:
     engine = at.engine
     if bound.select.bounded:
         try:
-            table = engine.rows(bound.select, at.settings, at.catalog)
+            table = engine.bounded.rows(bound.select, at.settings, at.catalog)
         except SPARK_ERRORS as problem:
             raise RunError(explain_failure(problem)) from problem
         return Answer(f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}", table=table)
-    query = Query(engine.new_name(), bound.select, STDOUT.name, bound.text, start=bound.start)
-    running = engine.run_unnamed(query, at.manner, at.catalog)
+    query = Query(engine.queries.new_name(engine.catalog), bound.select, STDOUT.name, bound.text, start=bound.start)
+    running = engine.starter.start_unnamed(query, at.manner, at.catalog)
     at.definitions.show(query, at.uses)
     return Answer(f"started {running.name}", query=running)
 
 
 @carry_out.register
 def _explain(bound: Plan, at: Context) -> Answer:
-    text = explain(at.engine.physical(bound.asked, at.settings, at.catalog))
-    return Answer("plan", text=f"{text}{at.engine.told_of_sharing(bound.asked, at.settings, at.catalog)}")
+    text = explain(at.engine.planner.physical(bound.asked, at.settings, at.catalog))
+    return Answer("plan", text=f"{text}{at.engine.hosts.decisions.explain(bound.asked, at.settings, at.catalog)}")
 
 
 @carry_out.register
 def _measure(bound: Measure, at: Context) -> Answer:
-    return _analyzed(at.engine.analyze(bound.asked, at.settings, at.catalog))
+    return _analyzed(at.engine.bounded.analyze(bound.asked, at.settings, at.catalog))
 
 
 @carry_out.register
@@ -136,8 +136,8 @@ def _analyzed(analysis: Analysis) -> Answer:
 
 @carry_out.register
 def _reasons(bound: Reasons, at: Context) -> Answer:
-    running = at.engine.query(bound.query.name)
-    reasons = why_not(running.name, at.engine.plan(bound.query), running.counts)
+    running = at.engine.queries.get(bound.query.name)
+    reasons = why_not(running.name, at.engine.planner.plan(bound.query), running.counts)
     return Answer("reasons", text=reasons)
 
 
@@ -160,7 +160,9 @@ def _listing(bound: Listing, at: Context) -> Answer:
         table = table_of(["query", "host", "state", "shares"], engine.hosts.listing())
     else:
         shown = query_rows(engine) if bound.what == "QUERIES" else ()
-        table = describe.listing(bound.what, at.catalog, at.settings, engine.queries, engine.readers.kept, shown)
+        table = describe.listing(
+            bound.what, at.catalog, at.settings, engine.queries.by_name, engine.readers.kept, shown
+        )
     return Answer(f"{table.num_rows} {bound.what.lower()}" if table.num_rows != 1 else "1 row", table=table)
 
 
@@ -215,7 +217,7 @@ def _removal(bound: Removal, at: Context) -> Answer:
         drop_view(definition, at)
     else:
         if isinstance(definition, Stream):
-            at.engine.close_stream(definition)
+            at.engine.streams.close(definition)
             at.engine.readers.drop(definition)
             if definition.source is None:
                 at.engine.stored.forget_feed(at.engine.home.feed_folder(definition.name))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millstream.catalog.catalog import Catalog, Key
 from millstream.catalog.settings import Settings
-from millstream.mill.engine import Engine
+from millstream.mill.engine.engine import Engine
 from millstream.mill.manner import Display, Manner
 from millstream.mill.stored.definitions import Definitions
 

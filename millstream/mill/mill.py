@@ -11,18 +11,20 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Query, Select
+from millstream.catalog.definitions import Query
+from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.listeners import Listener
 from millstream.language.bound import Bound
 from millstream.mill.answers import Answer
-from millstream.mill.engine import Engine, Place
-from millstream.mill.home import Home
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.running import RunningQuery
+from millstream.mill.engine.runtime import Place
+from millstream.mill.home.home import Home
 from millstream.mill.manage.queries import stop_query
 from millstream.mill.manage.resume import Resumed, recover, resume, stop_unnamed
 from millstream.mill.manner import Display, print_rows
 from millstream.mill.reports.analysis import Analysis
-from millstream.mill.running import RunningQuery
 from millstream.mill.session import Session
 from millstream.mill.standing import carry_out as standing
 from millstream.mill.standing.register_rows import register_rows
@@ -142,12 +144,12 @@ class Mill:
 
     def query(self, name: str) -> RunningQuery:
         """The running query of that name."""
-        return self.engine.query(name)
+        return self.engine.queries.get(name)
 
     @property
     def queries(self) -> tuple[RunningQuery, ...]:
         """All queries of this connection, also those that have ended."""
-        return self.engine.all_queries
+        return self.engine.queries.all
 
     @property
     def listeners(self) -> Mapping[str, Listener]:
@@ -157,7 +159,7 @@ class Mill:
     @property
     def spark(self) -> SparkSession:
         """The Spark session, started when it is first needed."""
-        return self.engine.spark
+        return self.engine.runtime.spark
 
     def explain(self, asked: Select | Query) -> str:
         """How a SELECT or a query would run."""
@@ -198,7 +200,7 @@ class Mill:
     def restart(self, name: str) -> RunningQuery:
         """Start a query again that has ended, from its checkpoint; its counts go on."""
         with self._definitions.lock:
-            return self.engine.restart(name)
+            return self.engine.starter.restart(name)
 
     def close(self) -> None:
         """Stop all queries and listeners: they go on when the mill resumes. Spark stays for others in this process."""

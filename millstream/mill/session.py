@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from millstream.catalog.catalog import Catalog, Key
-from millstream.catalog.definitions import Query, Select, Stream, View
+from millstream.catalog.definitions import Query, Stream, View
+from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.errors import MillstreamError
 from millstream.language.binder import bind
@@ -41,12 +42,12 @@ from millstream.language.trial.calls import below
 from millstream.language.trial.dry_run import dry_run
 from millstream.mill.answers import Answer
 from millstream.mill.context import Context
-from millstream.mill.engine import Engine
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.running import RunningQuery
 from millstream.mill.manage.create_queries import Coming, announce_query, create_queries
 from millstream.mill.manage.resume import mend
 from millstream.mill.manner import Display
 from millstream.mill.reports.analysis import Analysis
-from millstream.mill.running import RunningQuery
 from millstream.mill.stored.bind_again import bind_noting
 from millstream.mill.stored.claims import Claims
 from millstream.mill.stored.definitions import Definitions
@@ -145,12 +146,12 @@ class Session:
         """What stands behind a query that could not be started has not been carried out."""
         if isinstance(bound, Define) and not bound.known:
             if isinstance(bound.definition, Stream):
-                self._engine.close_stream(bound.definition)
+                self._engine.streams.close(bound.definition)
             self._definitions.remove(bound.definition)
 
     def _bound(self, statement: Statement, base: Path) -> tuple[Bound, Context]:
         """A statement bound to the catalog in force, or to what it says again, and what it is carried out with."""
-        if self._closed or self._engine.closed:
+        if self._closed or self._engine.runtime.closed:
             raise MillstreamError("this connection is closed")
         self.refresh()
         claims = Claims(self._definitions)
@@ -215,31 +216,31 @@ class Session:
         A stream that is defined before there is a Spark is judged with the first query over it.
         """
         selects = [select for bound in checked if (select := _select_of(bound)) is not None]
-        if not self._engine.has_spark and not selects:
+        if not self._engine.runtime.has_spark and not selects:
             return
         judged = [(b.new if isinstance(b, Replace) else b, text) for b in checked if isinstance(b, _JUDGED)]
         with told_in_a_sentence():
-            try_all(self._engine.spark, [*((stream, "") for stream in below(selects, self.catalog)), *judged])
+            try_all(self._engine.runtime.spark, [*((stream, "") for stream in below(selects, self.catalog)), *judged])
 
     def explain(self, asked: Select | Query) -> str:
         """How a SELECT or a query would run."""
-        return explain(self._engine.physical(asked, self.settings))
+        return explain(self._engine.planner.physical(asked, self.settings))
 
     def analyze(self, asked: Select | Query) -> Analysis:
         """Run a SELECT or a query over what is there, and tell what its steps did; its rows go nowhere."""
-        return self._engine.analyze(asked, self.settings)
+        return self._engine.bounded.analyze(asked, self.settings)
 
     def forget(self, query: RunningQuery) -> None:
         """Stop an unnamed SELECT, and leave nothing of it."""
         with self._definitions.lock:
             if self._selects.pop(query.name.lower(), None) is not None:
-                self._engine.forget_unnamed(query)
+                self._engine.queries.forget_unnamed(query)
 
     def refresh(self) -> None:
         """Take up what has happened since the last statement: classes declared, queries failed, SELECTs ended."""
         with self._definitions.lock:
             self._definitions.adopt_declared()
-            self._engine.look_at_failures()
+            self._engine.queries.free_failed_names()
             for query in list(self._selects.values()):
                 if not query.is_active and query.failure is None:
                     self.forget(query)

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.catalog import key_of
-from millstream.catalog.definitions import Item, Select, StoredTable, Stream, UnionKind, UnionSpec
+from millstream.catalog.definitions import StoredTable, Stream
 from millstream.catalog.schema import Schema
+from millstream.catalog.select import Item, Select, UnionKind, UnionSpec
 from millstream.errors import RunError
 from millstream.expressions.build.bound import column_of
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value
@@ -21,7 +22,7 @@ from millstream.mill.answers import Answer
 from millstream.mill.carry_out import carry_out
 from millstream.mill.context import Context
 from millstream.mill.manage.views import create_view
-from millstream.mill.stored_rows import write_rows
+from millstream.mill.stored.stored_rows import write_rows
 from millstream.spark.names import quoted
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 from millstream.store.feed import STATEMENT
@@ -34,13 +35,13 @@ def _open_view(bound: OpenView, at: Context) -> Answer:
     view = bound.view
     if bound.known:
         at.definitions.unclaimed -= {key_of(view), key_of(view.query)}
-        return Answer(f"{view.name} is already there", query=at.engine.queries.get(view.name.lower()))
+        return Answer(f"{view.name} is already there", query=at.engine.queries.by_name.get(view.name.lower()))
     return Answer(f"created view {view.name}", query=create_view(view, at))
 
 
 @carry_out.register
 def _follow(bound: Follow, at: Context) -> Answer:
-    running = at.engine.query(bound.query.name)
+    running = at.engine.queries.get(bound.query.name)
     return Answer(f"subscribed to {running.name}", subscription=running.subscribe(after=bound.after))
 
 
@@ -58,7 +59,7 @@ def _insertion(bound: Insertion, at: Context) -> Answer:
     counted: list[int] = []
 
     def write(folder: Path) -> None:
-        with at.engine.frame(select, at.settings, at.catalog) as frame:
+        with at.engine.bounded.frame(select, at.settings, at.catalog) as frame:
             counted.append(_written(frame, table, folder)["rows"])
 
     at.engine.stored.add(table, write)
@@ -68,7 +69,7 @@ def _insertion(bound: Insertion, at: Context) -> Answer:
 def _into_stream(stream: Stream, bound: Insertion, at: Context) -> Answer:
     rows = _computed(bound.rows, stream.arriving) if bound.select is None else None
     if rows is None:
-        rows = at.engine.rows(bound.select or _united(bound.rows), at.settings, at.catalog)
+        rows = at.engine.bounded.rows(bound.select or _united(bound.rows), at.settings, at.catalog)
     at.engine.stored.feed(at.engine.home.feed_folder(stream.name)).add(rows, STATEMENT)
     return _said(rows.num_rows, "inserted into", stream)
 
@@ -78,7 +79,7 @@ def _change(bound: Change, at: Context) -> Answer:
     counted: list[int] = []
 
     def write(folder: Path) -> None:
-        with at.engine.frame(bound.select, at.settings, at.catalog) as frame:
+        with at.engine.bounded.frame(bound.select, at.settings, at.catalog) as frame:
             found = _written(frame, bound.table, folder, bound.marked, bound.what == "deleted")
         counted.append(found["marked"])
 

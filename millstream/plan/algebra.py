@@ -6,26 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from millstream.catalog.arrow import to_sql
-from millstream.catalog.definitions import (
-    REJECTED_SCHEMA,
-    AggregateCall,
-    HistorySpec,
-    Item,
-    OnBadFile,
-    OverAggregateSpec,
-    StoredTable,
-    Stream,
-    Table,
-    View,
-    WindowAggregateSpec,
-)
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.catalog.select import AggregateCall, Item, OverAggregateSpec, WindowAggregateSpec
 from millstream.expressions.tree import Value
 from millstream.expressions.words import words
-from millstream.intervals import spoken
 from millstream.language.types.functions import makes_rows
 from millstream.operators.evaluation import evaluation
-from millstream.plan.fingerprint import facts, sources
+from millstream.plan.fingerprint import facts
 from millstream.plan.fingerprint.fact import Fact
 from millstream.plan.fingerprint.lineage import ColumnLineage, Lineage
 from millstream.plan.fingerprint.windows import frame_lineage, group_lineage
@@ -70,140 +57,6 @@ class Node:
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Where its columns come from and what its rows depend on, of inputs that have been traced."""
         raise NotImplementedError(f"{type(self).__name__} does not say where its rows come from")
-
-
-@dataclass(frozen=True)
-class OneRow(Node):
-    """A single row without columns: the input of a SELECT without FROM."""
-
-    @property
-    def schema(self) -> Schema:
-        """None."""
-        return Schema()
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return "OneRow"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Where its columns come from and what its rows depend on."""
-        return Lineage()
-
-
-@dataclass(frozen=True)
-class Scan(Node):
-    """The tuples of a stream, as its source delivers them; `again` counts the scans of it before this one.
-
-    `ordered`, they bear the order in which they arrived; `place` is that of the source among all of the plan.
-    """
-
-    stream: Stream
-    again: int = 0
-    ordered: bool = False
-    place: int = 0
-
-    @property
-    def schema(self) -> Schema:
-        """Those of the stream."""
-        return self.stream.schema
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"Scan stream {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Where its columns come from and what its rows depend on."""
-        return sources.stream_lineage(self.stream)
-
-
-@dataclass(frozen=True)
-class RejectedScan(Node):
-    """The rows of a stream that did not parse: its side output REJECTED."""
-
-    stream: Stream
-
-    @property
-    def schema(self) -> Schema:
-        """The same for all streams."""
-        return REJECTED_SCHEMA
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"Scan rejected rows of {self.stream.name} from {self.stream.source}"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Where its columns come from and what its rows depend on."""
-        return sources.rejected_lineage(self.stream)
-
-
-@dataclass(frozen=True)
-class LateScan(Node):
-    """The tuples of a stream that come behind its low-watermark: its side output LATE."""
-
-    stream: Stream
-    number: int = 0
-
-    @property
-    def schema(self) -> Schema:
-        """Those of the stream."""
-        return self.stream.schema
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"Scan late tuples of {self.stream.name} from {self.stream.source} ({_time(self.stream)})"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """Its state is the low-watermark: columns do not matter to it."""
-        return sources.late_lineage(self.stream)
-
-
-@dataclass(frozen=True)
-class TableScan(Node):
-    """The rows of a stored table; `ordered`, with their order, as with streams."""
-
-    table: Table
-    ordered: bool = False
-    place: int = 0
-
-    @property
-    def schema(self) -> Schema:
-        """Those of the table."""
-        return self.table.schema
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        match self.table:
-            case View():
-                return f"Scan view {self.table.name}"
-            case StoredTable():
-                return f"Scan table {self.table.name}, stored"
-        return f"Scan table {self.table.name} from {self.table.origin}"
-
-    def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
-        """The table by its name: what is in it, is there when a batch begins, and is no part of any state."""
-        return sources.table_lineage(self.table)
-
-
-@dataclass(frozen=True)
-class Reference(Node):
-    """A relation by name; a pass puts its meaning here."""
-
-    name: str
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"Reference {self.name}"
-
-
-@dataclass(frozen=True)
-class History(Node):
-    """What is kept of a stream; a pass puts its meaning here."""
-
-    spec: HistorySpec
-
-    def label(self) -> str:
-        """One line of EXPLAIN."""
-        return f"History of {self.spec.stream}"
 
 
 @dataclass(frozen=True)
@@ -407,13 +260,3 @@ def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
 def _item(item: Item) -> str:
     expression = words(item.expression)
     return expression if expression == item.name else f"{expression} AS {item.name}"
-
-
-def _time(stream: Stream) -> str:
-    words = f"{stream.time_stamp.value} time stamp"
-    if stream.time:
-        words += f" {stream.time}"
-    words += f", slack {spoken(stream.slack)}" if stream.slack else ""
-    words += f", ahead {stream.ahead}" if stream.ahead else ""
-    words += f", keeps {stream.keep}" if stream.keep else ""
-    return words + (", bad files rejected" if stream.on_bad_file is OnBadFile.REJECT else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from millstream.catalog.definitions import SortKey
+from millstream.catalog.select import SortKey
 from millstream.expressions.words import words
 from millstream.plan.algebra import Node
 from millstream.plan.fingerprint.fact import Fact

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import (
+from millstream.catalog.definitions import Query
+from millstream.catalog.select import (
     HistorySpec,
     MatchSpec,
-    Query,
     Select,
     TableJoinSpec,
     UnionKind,
@@ -13,21 +13,11 @@ from millstream.catalog.definitions import (
     WindowJoinSpec,
 )
 from millstream.expressions.reading import all_of, columns_of, draws_lots, terms_of
-from millstream.plan.algebra import (
-    AssignWindows,
-    Filter,
-    History,
-    Node,
-    OneRow,
-    OverAggregate,
-    Project,
-    Reference,
-    Unnest,
-    WindowAggregate,
-)
+from millstream.plan.algebra import AssignWindows, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.match_registrations import MatchRegistrations
+from millstream.plan.scans import History, OneRow, Reference
 from millstream.plan.split import Split
 
 

@@ -9,7 +9,6 @@ from millstream.plan.algebra import (
     AssignWindows,
     Derived,
     Filter,
-    LateScan,
     Node,
     OverAggregate,
     Project,
@@ -21,6 +20,7 @@ from millstream.plan.fingerprint.fingerprint import Fingerprint
 from millstream.plan.fingerprint.lineage import Lineage
 from millstream.plan.joins_and_unions import JOINT, MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.match_registrations import MatchRegistrations
+from millstream.plan.scans import LateScan
 from millstream.windows.join_kind import JoinKind
 
 STAGES = (WindowAggregate, OverAggregate, WindowJoin, Unique, MergeOrdered, LateScan)

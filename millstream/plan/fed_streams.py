@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import Stream
-from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan, rewrite
+from millstream.plan.algebra import Node, rewrite
+from millstream.plan.scans import LateScan, RejectedScan, Scan
 
 
 def with_feeds(plan: Node, place: Callable[[Stream], Address]) -> Node:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from millstream.catalog.definitions import Equality
 from millstream.catalog.schema import Schema, type_name
+from millstream.catalog.select import Equality
 from millstream.expressions.tree import Value
 from millstream.expressions.words import words
 from millstream.operators.join.window_join import WindowJoin as WindowJoinOperator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millstream.catalog.definitions import RegistrationColumn
 from millstream.catalog.schema import Column, Schema, type_name
+from millstream.catalog.select import RegistrationColumn
 from millstream.expressions.tree import Value
 from millstream.expressions.words import words as words_of
 from millstream.plan.algebra import Node

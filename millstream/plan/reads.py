@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import HistoryTable, Stream
-from millstream.plan.algebra import LateScan, Node, RejectedScan, Scan, TableScan
+from millstream.plan.algebra import Node
 from millstream.plan.column_origins import steps
+from millstream.plan.scans import LateScan, RejectedScan, Scan, TableScan
 
 
 def streams_of(plan: Node) -> list[Stream]:

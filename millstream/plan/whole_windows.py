@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.expressions.tree import BOOL, TIMESTAMP, Call, Column, Literal
-from millstream.plan.algebra import BOUNDS, Filter, Node, Scan, WindowAggregate, rewrite
+from millstream.plan.algebra import BOUNDS, Filter, Node, WindowAggregate, rewrite
 from millstream.plan.column_origins import trace
+from millstream.plan.scans import Scan
 
 
 def answer_whole_windows(plan: Node, begins: Mapping[str, int]) -> Node:

@@ -10,7 +10,7 @@ from functools import cache
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.facts import TASKS
+from millstream.connectors.places.facts import TASKS
 from millstream.spark.host import Host
 
 _STARTING = threading.Lock()

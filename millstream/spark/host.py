@@ -11,13 +11,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import Table
-from millstream.connectors.paths import absolute
+from millstream.connectors.places.paths import absolute
 from millstream.errors import RunError
 from millstream.history.moments import Bound
 from millstream.store.feed import Feed
 
 if TYPE_CHECKING:
-    from millstream.connectors.place import QueryPlace
+    from millstream.connectors.places.query_place import QueryPlace
 
 
 def _observed(frame: DataFrame, name: str, metrics: Sequence[Column]) -> DataFrame:

@@ -12,15 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.errors import RunError
-from millstream.store.batch_files import (
-    Batch,
-    BatchFile,
-    found_files,
-    merged_tail,
-    read_file,
-    remove,
-    write_file,
-)
+from millstream.store.batch_files import Batch, BatchFile, found_files, merged_tail, read_file, remove, write_file
 from millstream.store.carry_log import TRIMMED, begin_of, clear_log
 from millstream.store.position import Position
 

@@ -37,10 +37,7 @@ def shown(value):
         ('"a.p" > 5', "gt(a.p, Decimal('5.00'):decimal(10, 2))"),
         ("\"a.i\" = '7'", "eq(a.i, 7:int32)"),
         ('"a.d" / 2 IS NULL', "is_null(div_float64(a.d, 2.0:float64))"),
-        (
-            'CASE "a.i" WHEN "b.l" THEN "a.b" END',
-            "case(eq(widen(a.i), b.l): a.b; else None:bool)",
-        ),
+        ('CASE "a.i" WHEN "b.l" THEN "a.b" END', "case(eq(widen(a.i), b.l): a.b; else None:bool)"),
         ('nullif("a.b", "b.b")', "case(eq(a.b, b.b): None:bool; else a.b)"),
         ('"a.ts" + INTERVAL 1 MINUTE > "a.dt"', "gt(add_interval(a.ts, 60000000:interval), midnight(a.dt))"),
         ('"b.nt" = "a.ts"', "eq(with_zone(b.nt), a.ts)"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import HistorySpec, Stream
+from millstream.catalog.definitions import Stream
 from millstream.catalog.moment import At, Moment
+from millstream.catalog.select import HistorySpec
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Rows
 from millstream.language.parse.statements import CreateStream, SelectRows

@@ -7,7 +7,7 @@ import pytest
 
 from millstream.aggregates import registry
 from millstream.aggregates.tally_with_constant import TallyWithConstant
-from millstream.catalog.definitions import AggregateCall, Select
+from millstream.catalog.select import AggregateCall, Select
 from millstream.errors import TypeMismatch
 from millstream.language.binder import bind
 from millstream.language.bound import Rows

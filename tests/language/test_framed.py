@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import OverAggregateSpec
+from millstream.catalog.select import OverAggregateSpec
 from millstream.expressions.words import words
 from millstream.windows.over_range import OverRange
 from millstream.windows.over_rows import OverRows

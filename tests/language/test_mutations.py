@@ -20,10 +20,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, Select, Stream, Table
-from millstream.connectors.facts import facts_of
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.text import readable as as_read
+from millstream.catalog.definitions import DerivedStream, Stream, Table
+from millstream.catalog.select import Select
+from millstream.connectors.places.facts import facts_of
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.text import readable as as_read
 from millstream.errors import EslError
 from millstream.language.binder import bind
 from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store

@@ -9,7 +9,7 @@ from millstream.language.binder import bind
 from millstream.language.bound import Define
 from millstream.language.parser import parse
 from millstream.mill.reports.describe import headline
-from millstream.plan.algebra import Scan
+from millstream.plan.scans import Scan
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from millstream.mill.home import Home
+from millstream.mill.home.home import Home
 
 HOSTILE = ["", ".", "..", "/", "../../victim", "a/b", "a\0b", "%", "%2f", "a%20b", "a b", " ", "x" * 256, "ß" * 99]
 HOSTILE += ["~", "*", "[a]", "{a,b}", "a\\b", "a:b", "a\nb", "é", "e\u0301", "\ud800", ".staging", "x" * 255 + "/", "-"]

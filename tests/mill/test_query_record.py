@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import RunError
-from millstream.mill.engine import Engine
-from millstream.mill.home import Home
+from millstream.mill.engine.lone_queries import LoneQueries
+from millstream.mill.home.home import Home
+from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.mill import connect
-from millstream.mill.query_record import QueryRecord
 from millstream.plan.column_origins import fingerprints
 from millstream.plan.reads import sources_of
 from tests.plan.edits import edited, plan_of
@@ -127,7 +127,7 @@ def test_a_mill_keeps_the_record_of_what_started_alone(
     def failing(*_: object) -> None:
         raise RunError("no")
 
-    monkeypatch.setattr(Engine, "_started", failing)
+    monkeypatch.setattr(LoneQueries, "start_counted", failing)
     with connect(tmp_path / "ck", base=tmp_path) as mill:
         for _ in range(2):  # the name is not taken
             with pytest.raises(RunError, match=r"^no$"):

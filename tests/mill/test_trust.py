@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import RunError
-from millstream.mill.home import Home
+from millstream.mill.home.home import Home
 
 
 @pytest.fixture

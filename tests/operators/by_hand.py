@@ -279,11 +279,7 @@ def so_far(hand: Hand) -> Hand:
     return lambda tuples: [row for n in range(len(tuples)) for row in hand(tuples[: n + 1])]
 
 
-BASE = _forms(
-    Known("mean", mean_or_null, MEAN),
-    Known("rising", rising, RISING),
-    Known("decayed", decayed, DECAYED),
-)
+BASE = _forms(Known("mean", mean_or_null, MEAN), Known("rising", rising, RISING), Known("decayed", decayed, DECAYED))
 WINDOW = _forms(
     Known("window mean", mean, window=WINDOW_MEAN),
     Known("mean at the end", mean, window=ENDING_MEAN),

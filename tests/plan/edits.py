@@ -6,7 +6,7 @@ An edit is a query, a text in it or in what it reads, and what takes its place.
 from __future__ import annotations
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Select
+from millstream.catalog.select import Select
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Rows
 from millstream.language.parser import statements

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from millstream.aggregates.sum import Sum
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
+from millstream.catalog.select import AggregateCall
 from millstream.language.binder import bind
 from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.schema import Schema, sql_type, type_name
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.language.binder import bind
 from millstream.language.bound import Rows, Start
 from millstream.language.parser import parse

@@ -103,9 +103,7 @@ def test_update_sees_the_rows_as_they_were() -> None:
 
 def test_delete_sees_the_rows_as_they_were() -> None:
     text = collecting(
-        KEPT,
-        f"{INSERT} DELETE FROM t WHERE v < (SELECT max(v) FROM t);",
-        "INSERT INTO RETURN SELECT k, v FROM t;",
+        KEPT, f"{INSERT} DELETE FROM t WHERE v < (SELECT max(v) FROM t);", "INSERT INTO RETURN SELECT k, v FROM t;"
     )
     assert over(text, *ROWS) == [(3, None), (None, 7.0)]
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from millstream.aggregates.count import Count
-from millstream.catalog.definitions import Select
+from millstream.catalog.select import Select
 from millstream.errors import EslError, EslSyntaxError, Refused
 from millstream.language.binder import bind
 from millstream.language.bound import Rows as Asked
@@ -373,11 +373,7 @@ def test_each_partition_has_windows_where_they_depend_on_data(kind: Kind) -> Non
 
 
 _SEARCH = settings(
-    max_examples=5000,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    max_examples=5000, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 
 

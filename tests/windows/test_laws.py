@@ -177,9 +177,7 @@ def test_the_windows_of_a_pane_are_those_that_hold_it(
 
 
 @pytest.mark.parametrize(
-    "windows",
-    [*MOVING_OVER_PANES.values(), LANDMARK],
-    ids=[kind.__name__ for kind in (*MOVING_OVER_PANES, Landmark)],
+    "windows", [*MOVING_OVER_PANES.values(), LANDMARK], ids=[kind.__name__ for kind in (*MOVING_OVER_PANES, Landmark)]
 )
 @some
 @given(data=st.data(), old=st.integers(-50, 50), step=st.integers(0, 40))

@@ -15,10 +15,7 @@ def add_choices(parser: argparse.ArgumentParser, choices: tuple[Choice, ...]) ->
     """The numbers that can be chosen for a workload."""
     for choice in choices:
         parser.add_argument(
-            f"--{choice.name}",
-            type=at_least(choice.least),
-            default=choice.default,
-            help=f"{choice.what} (%(default)s)",
+            f"--{choice.name}", type=at_least(choice.least), default=choice.default, help=f"{choice.what} (%(default)s)"
         )
 
 

@@ -20,10 +20,7 @@ def add_arguments(commands: Any) -> None:
     parser.add_argument("--every", type=at_least(1), default=100, help="a file so often, in ms (%(default)s)")
     parser.add_argument("--seconds", type=at_least(1), default=60, help="how long to measure (%(default)s)")
     parser.add_argument(
-        "--warm-up",
-        type=at_least(0),
-        default=15,
-        help="seconds after the first result that do not count (%(default)s)",
+        "--warm-up", type=at_least(0), default=15, help="seconds after the first result that do not count (%(default)s)"
     )
     add_json(parser, "one JSON object")
     parser.set_defaults(command=_latency)

@@ -78,11 +78,7 @@ def expected(folder: Path, low: int, high: int) -> dict[str, float]:
 
 
 def _arrays(rows: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return (
-        rows["ts"].cast(pa.int64()).to_numpy(),
-        rows["k"].cast(pa.int64()).to_numpy(),
-        rows["v"].to_numpy(),
-    )
+    return (rows["ts"].cast(pa.int64()).to_numpy(), rows["k"].cast(pa.int64()).to_numpy(), rows["v"].to_numpy())
 
 
 def sums(folder: Path) -> dict[str, float]:

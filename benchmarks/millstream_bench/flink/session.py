@@ -59,10 +59,7 @@ class FlinkSession:
     def notes(self) -> dict[str, Any]:
         """What its source was, and how fast that is on its own."""
         seconds = [float(self._ask(do="scan")["seconds"]) for _ in range(SCANS)]
-        return {
-            "source": SOURCES[self._source],
-            "source_rows_per_s": round(self._rows / statistics.median(seconds)),
-        }
+        return {"source": SOURCES[self._source], "source_rows_per_s": round(self._rows / statistics.median(seconds))}
 
     def close(self) -> None:
         """End Flink."""

@@ -14,14 +14,14 @@ from pyspark.sql.types import StructType
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
-from millstream.connectors.bad_files import WAY_OUT, BadFile
 from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
 from millstream.connectors.files.lines import LINE, csv_rows, with_origins
 from millstream.connectors.files.open_files import open_each
 from millstream.connectors.formats.csv_headers import MOST_COLUMNS, some
 from millstream.connectors.formats.csv_records import RECORDS, records_of
 from millstream.connectors.formats.text_files import LINES, TextFiles, header_of, text_rows
-from millstream.connectors.paths import is_local, is_parted, local_files
+from millstream.connectors.places.bad_files import WAY_OUT, BadFile
+from millstream.connectors.places.paths import is_local, is_parted, local_files
 from millstream.errors import RunError
 from millstream.spark.host import Host
 from millstream.spark.metrics import READ

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from millstream.catalog.definitions import Sink
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.rows_sink import Deliver
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.rows_sink import Deliver
 from millstream.spark.host import Host
 from millstream.store.feed import Feed
 

@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.aliases import real
-from millstream.connectors.bad_files import BAD, BadFile
 from millstream.connectors.formats.parquet_files import read, read_whole
-from millstream.connectors.paths import place_of
+from millstream.connectors.places.aliases import real
+from millstream.connectors.places.bad_files import BAD, BadFile
+from millstream.connectors.places.paths import place_of
 from millstream.operators.blobs import from_bytes, to_bytes
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Step

@@ -10,9 +10,9 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from millstream.catalog.address import Address
 from millstream.catalog.definitions import OnBadFile, Stream
-from millstream.connectors.aliases import file_alias, folder_alias, is_special, with_letters
 from millstream.connectors.files.file_system import is_hidden
-from millstream.connectors.paths import escaped, is_local, is_parted, is_pattern, plain, split
+from millstream.connectors.places.aliases import file_alias, folder_alias, is_special, with_letters
+from millstream.connectors.places.paths import escaped, is_local, is_parted, is_pattern, plain, split
 from millstream.errors import RunError
 from millstream.spark.host import Host
 from millstream.spark.process.local_files import CLASS_NAME, reads_any_name

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from millstream.connectors.files.locked_file import LockedFile
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
 
 RECORD = "sink"

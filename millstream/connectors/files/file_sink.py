@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from millstream.catalog.definitions import Sink
-from millstream.connectors.batch_sink import BatchSink
 from millstream.connectors.files.folder import FolderSink
 from millstream.connectors.files.single_file import SingleFileSink, is_single_file
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.batch_sink import BatchSink
 from millstream.spark.host import Host
 
 

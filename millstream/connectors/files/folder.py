@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.connectors.files.file_record import gone, moved_to
 from millstream.connectors.files.file_system import Files, is_hidden
 from millstream.connectors.files.locked_folder import LockedFolder
-from millstream.connectors.paths import is_local
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.text import as_text, writer_options
+from millstream.connectors.places.paths import is_local
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.text import as_text, writer_options
 from millstream.errors import RunError, suggest
 
 STAGING = ".staging-"

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from millstream.connectors.paths import leads_to
+from millstream.connectors.places.paths import leads_to
 from millstream.errors import RunError
 
 TAIL_BYTES = 4096

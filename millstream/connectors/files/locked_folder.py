@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from millstream.connectors.files.locked_file import make_folder
-from millstream.connectors.paths import leads_to
+from millstream.connectors.places.paths import leads_to
 from millstream.errors import RunError
 
 

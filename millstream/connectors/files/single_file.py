@@ -17,9 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.files.file_record import FileRecord, gone, moved_to
 from millstream.connectors.files.locked_file import LockedFile
-from millstream.connectors.paths import is_local
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.text import as_text, writer_options
+from millstream.connectors.places.paths import is_local
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.text import as_text, writer_options
 from millstream.errors import RunError
 
 STAGING = ".staging-"

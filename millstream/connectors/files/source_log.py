@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from millstream.connectors.aliases import real
+from millstream.connectors.places.aliases import real
 
 LONG_BYTES = 8192
 """From where on a list of files is worth making shorter: about 50 names."""

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.bad_files import BadFile
 from millstream.connectors.formats.csv_records import fields_of
+from millstream.connectors.places.bad_files import BadFile
 
 MOST_COLUMNS = 10_000
 """How many columns a header may name: Spark plans each of them."""

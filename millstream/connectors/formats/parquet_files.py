@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from millstream.connectors.aliases import real
-from millstream.connectors.bad_files import AT_ONCE, BadFile, finding_damage, stopping
-from millstream.connectors.paths import place_of
+from millstream.connectors.places.aliases import real
+from millstream.connectors.places.bad_files import AT_ONCE, BadFile, finding_damage, stopping
+from millstream.connectors.places.paths import place_of
 from millstream.spark.stage.ingress import CHUNK_ROWS
 
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.catalog.schema import Schema, type_name
-from millstream.connectors.aliases import real_origin
 from millstream.connectors.formats.csv_headers import names_of
 from millstream.connectors.formats.csv_records import names_in, still_open
+from millstream.connectors.places.aliases import real_origin
 from millstream.errors import RunError
 
 LINE_BYTES = 16 << 20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.connectors.bad_files import AT_ONCE, BadFile, finding_damage
+from millstream.connectors.places.bad_files import AT_ONCE, BadFile, finding_damage
 
 BLOCK = 4 << 20
 

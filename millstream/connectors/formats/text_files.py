@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connectors.aliases import real
-from millstream.connectors.bad_files import BAD, BadFile, stopping
 from millstream.connectors.formats.csv_headers import Order
 from millstream.connectors.formats.csv_records import records
 from millstream.connectors.formats.rejection import BLANK, LINE_BYTES
 from millstream.connectors.formats.text_blocks import BOM, blocks_of, lines_of
-from millstream.connectors.paths import place_of
+from millstream.connectors.places.aliases import real
+from millstream.connectors.places.bad_files import BAD, BadFile, stopping
+from millstream.connectors.places.paths import place_of
 from millstream.spark.stage.arrival_order import FILE_DDL, FILE_FIELD
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import Sink
-from millstream.connectors.batch_sink import BatchSink
 from millstream.connectors.files.file_sink import file_sink
 from millstream.connectors.json.spec import SPEC
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.rows_sink import Deliver
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.batch_sink import BatchSink
+from millstream.connectors.writing.rows_sink import Deliver
 from millstream.spark.host import Host
 
 

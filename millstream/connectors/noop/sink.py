@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.catalog.definitions import Sink
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.rows_sink import Deliver
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.rows_sink import Deliver
 from millstream.spark.host import Host
 
 

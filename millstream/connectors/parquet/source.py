@@ -17,11 +17,11 @@ from millstream.catalog.arrow import arrow_schema
 from millstream.catalog.definitions import Stream, Table
 from millstream.catalog.schema import Schema
 from millstream.connectors.arrivals import RAW, Arrivals, ddl, spark_schema
-from millstream.connectors.bad_files import BAD
 from millstream.connectors.files.arrow_ingress import ORIGIN, PATH, WRITTEN_SQL, rows_of
 from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
 from millstream.connectors.files.open_files import open_each
-from millstream.connectors.paths import is_local, is_parted, local_files
+from millstream.connectors.places.bad_files import BAD
+from millstream.connectors.places.paths import is_local, is_parted, local_files
 from millstream.spark.host import Host
 from millstream.spark.stage.arrival_order import FILE_DDL
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from millstream.catalog.definitions import Table
-from millstream.connectors.aliases import folder_alias
 from millstream.connectors.arrivals import spark_schema
+from millstream.connectors.places.aliases import folder_alias
 from millstream.spark.host import Host
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from millstream.connectors.paths import leads_to
+from millstream.connectors.places.paths import leads_to
 from millstream.errors import RunError
 
 SEGMENT_BYTES = 64 << 20

@@ -15,18 +15,8 @@ from millstream.expressions.build.types import as_decimal
 from millstream.expressions.tree import INT64, NULL, Literal, Type, Value
 from millstream.language.parse.spark_dialect import SUFFIX
 
-_NAMES: dict[type[exp.Expr], str] = {
-    exp.Add: "add",
-    exp.Sub: "sub",
-    exp.Mul: "mul",
-    exp.Div: "div",
-    exp.Mod: "mod",
-}
-_BITS: dict[type[exp.Expr], str] = {
-    exp.BitwiseAnd: "bit_and",
-    exp.BitwiseOr: "bit_or",
-    exp.BitwiseXor: "bit_xor",
-}
+_NAMES: dict[type[exp.Expr], str] = {exp.Add: "add", exp.Sub: "sub", exp.Mul: "mul", exp.Div: "div", exp.Mod: "mod"}
+_BITS: dict[type[exp.Expr], str] = {exp.BitwiseAnd: "bit_and", exp.BitwiseOr: "bit_or", exp.BitwiseXor: "bit_xor"}
 _TIMES = frozenset(["date", "timestamp", "timestamp_ntz", "interval", "months"])
 
 

@@ -18,18 +18,7 @@ from millstream.expressions.build.steps import call
 from millstream.expressions.build.types import sql_type_of
 from millstream.expressions.elementary import known
 from millstream.expressions.functions.registry import BY_SQL_NAME, FUNCTIONS
-from millstream.expressions.tree import (
-    BOOL,
-    DATE,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    STRING,
-    TIMESTAMP,
-    Literal,
-    Value,
-)
+from millstream.expressions.tree import BOOL, DATE, FLOAT64, INT8, INT16, INT32, STRING, TIMESTAMP, Literal, Value
 from millstream.language.parse.call_name import name_of_call
 from millstream.language.parse.dialect import Esl
 from millstream.language.parse.spark_dialect import LITERAL_TYPES, SUFFIX
@@ -48,11 +37,7 @@ _ARITHMETIC = {
     "try_divide": exp.Div,
     "mod": exp.Mod,
 }
-_AMONG = {
-    **dict.fromkeys(("coalesce", "nvl", "ifnull"), "coalesce"),
-    "greatest": "greatest",
-    "least": "least",
-}
+_AMONG = {**dict.fromkeys(("coalesce", "nvl", "ifnull"), "coalesce"), "greatest": "greatest", "least": "least"}
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 _CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045}
 _PARTS = {

@@ -9,15 +9,7 @@ import pyarrow.compute as pc
 from millstream.expressions.arrow.steps import choose
 from millstream.expressions.arrow.values import Values
 from millstream.expressions.functions.comparisons import arrow_greater, arrow_less, lt
-from millstream.expressions.functions.function import (
-    ANY,
-    SAME,
-    Function,
-    Maybe,
-    Number,
-    Result,
-    plain,
-)
+from millstream.expressions.functions.function import ANY, SAME, Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import BOOL, Call, Case, Literal, Value
 from millstream.expressions.written import Writing, called
 

@@ -13,16 +13,7 @@ import pyarrow.types as pt
 
 from millstream.expressions.arrow.values import Values, as_arrays, as_numpy, not_zero, valid_only
 from millstream.expressions.functions.floats import float32
-from millstream.expressions.functions.function import (
-    DECIMAL,
-    SAME,
-    WHOLE,
-    Function,
-    Maybe,
-    Number,
-    Result,
-    plain,
-)
+from millstream.expressions.functions.function import DECIMAL, SAME, WHOLE, Function, Maybe, Number, Result, plain
 from millstream.expressions.functions.whole_numbers import LOWEST
 from millstream.expressions.tree import FLOAT32, FLOAT64, INT32, INT64
 from millstream.expressions.written import PRODUCT, called, infix

@@ -3,26 +3,8 @@
 from __future__ import annotations
 
 from millstream.expressions.functions.function import ANY, SAME, Function
-from millstream.expressions.tree import (
-    DATE,
-    FLOAT64,
-    INT32,
-    INT64,
-    INTERVAL,
-    MONTHS,
-    TIMESTAMP,
-    Call,
-    Literal,
-    Value,
-)
-from millstream.expressions.written import (
-    MINUS,
-    PLUS,
-    PRODUCT,
-    TRIED_MINUS,
-    TRIED_PLUS,
-    infix,
-)
+from millstream.expressions.tree import DATE, FLOAT64, INT32, INT64, INTERVAL, MONTHS, TIMESTAMP, Call, Literal, Value
+from millstream.expressions.written import MINUS, PLUS, PRODUCT, TRIED_MINUS, TRIED_PLUS, infix
 
 _DAY = Literal(86_400_000_000, INT64)
 

@@ -11,15 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from millstream.expressions.arrow.values import Values, as_arrays, as_numpy
-from millstream.expressions.functions.function import (
-    SAME,
-    WHOLE,
-    Function,
-    Maybe,
-    Number,
-    Result,
-    plain,
-)
+from millstream.expressions.functions.function import SAME, WHOLE, Function, Maybe, Number, Result, plain
 from millstream.expressions.tree import Call, Type
 from millstream.expressions.written import (
     BIT_AND,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, Select
 from millstream.catalog.schema import Column, Schema, SqlType, type_name
+from millstream.catalog.select import Item, Select
 from millstream.errors import EslSyntaxError, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import cast_to, column_of, tree_of
 from millstream.expressions.tree import NULL, Literal, Value

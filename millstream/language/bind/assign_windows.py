@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import AssignWindowsSpec
 from millstream.catalog.schema import Column, Schema, sql_type
+from millstream.catalog.select import AssignWindowsSpec
 from millstream.errors import NameTaken, NotYet, Refused
 from millstream.language.bind.calls.calls import written_call
 from millstream.language.bind.scope import Scope

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, SortKey
 from millstream.catalog.schema import Schema
+from millstream.catalog.select import Item, SortKey
 from millstream.errors import EslSyntaxError, NotYet, Refused
 from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.expressions import WINDOW_HINT, bind_expression

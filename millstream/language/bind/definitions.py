@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from millstream.catalog.address import Address
-from millstream.catalog.definitions import INTERNAL_COLUMN, Item, OnBadFile, Options, Sink, Stream, Table, TimeStamp
+from millstream.catalog.definitions import INTERNAL_COLUMN, OnBadFile, Options, Sink, Stream, Table, TimeStamp
 from millstream.catalog.options import read_options
 from millstream.catalog.schema import Schema, type_name
+from millstream.catalog.select import Item
 from millstream.connectors.contract import Role
 from millstream.connectors.registry import connector, connector_for
 from millstream.errors import EslSyntaxError, NotYet, SettingError, TypeMismatch, UnknownName, suggest
@@ -132,11 +133,7 @@ def _time_stamp(statement: CreateStream) -> tuple[str | None, TimeStamp]:
         if wanted.text.lower() == INTERNAL_COLUMN:
             hint = f"declare it: {INTERNAL_COLUMN} TIMESTAMP; it is filled on arrival"
         raise UnknownName(
-            f"no column '{wanted}' in {statement.name}",
-            statement.text,
-            wanted.span,
-            clause="ORDER BY",
-            hint=hint,
+            f"no column '{wanted}' in {statement.name}", statement.text, wanted.span, clause="ORDER BY", hint=hint
         )
     if not column.type.is_type("timestamp", "timestamptz", "timestampltz"):
         raise TypeMismatch(

@@ -183,11 +183,7 @@ def _check_function(name: str, scope: Scope, text: str, span: tuple[int, int] | 
         )
     if kind is functions.Kind.WINDOW:
         raise Refused(
-            f"{name} ranks the rows of a window, and there is none",
-            text,
-            span,
-            clause=clause,
-            hint=WINDOW_HINT,
+            f"{name} ranks the rows of a window, and there is none", text, span, clause=clause, hint=WINDOW_HINT
         )
     if kind is functions.Kind.TABLE:
         raise EslSyntaxError(f"{name} gives a table, not a value", text, span, clause=clause)

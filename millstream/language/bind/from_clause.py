@@ -8,17 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import (
-    REJECTED_SCHEMA,
-    DerivedStream,
-    Item,
-    Select,
-    Stream,
-    Table,
-    TableJoinSpec,
-    TimeStamp,
-    WindowJoinSpec,
-)
+from millstream.catalog.definitions import REJECTED_SCHEMA, DerivedStream, Stream, Table, TimeStamp
+from millstream.catalog.select import Item, Select, TableJoinSpec, WindowJoinSpec
 from millstream.errors import EslError, EslSyntaxError, Refused, UnknownName, suggest
 from millstream.expressions.build.bound import column_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns

@@ -8,8 +8,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, HistorySpec, Relation, Select, Stream, Table
+from millstream.catalog.definitions import DerivedStream, Relation, Stream, Table
 from millstream.catalog.moment import At, Moment
+from millstream.catalog.select import HistorySpec, Select
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused
 from millstream.language.bind.scope import Scope
 from millstream.language.parse.cursor import tokens_span

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item
+from millstream.catalog.select import Item
 from millstream.errors import EslSyntaxError, NameTaken, UnknownName, balanced, suggest
 from millstream.expressions.build.bound import column_of, tree_of
 from millstream.expressions.tree import Column

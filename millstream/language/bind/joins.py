@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Equality, Item, Select, TableJoinSpec, WindowJoinSpec
 from millstream.catalog.schema import Schema, SqlType, type_name
+from millstream.catalog.select import Equality, Item, Select, TableJoinSpec, WindowJoinSpec
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.expressions.build.bound import column_of, tree_of
 from millstream.expressions.build.types import sql_type_for
@@ -288,11 +288,9 @@ class Joiner:
             check_pairs(residual, kind, self.text, right.span)
         sides = (_filtered(left.select, ours, before.items[0]), _filtered(right.select, theirs, before.items[1]))
         joined = WindowJoinSpec(*sides, kind, reach, times, tuple(equalities), None if inner else all_of(residual))
-        kept = {
-            JoinKind.INNER: (*left.times, *right.times),
-            JoinKind.RIGHT: right.times,
-            JoinKind.FULL: (),
-        }.get(kind, left.times)
+        kept = {JoinKind.INNER: (*left.times, *right.times), JoinKind.RIGHT: right.times, JoinKind.FULL: ()}.get(
+            kind, left.times
+        )
         select = self._of(joined, left, right, kind, kept)
         if inner:  # pairs that do not match need not be known as such
             select = _filtered(select, residual)

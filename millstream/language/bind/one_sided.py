@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Item
 from millstream.catalog.schema import SqlType
+from millstream.catalog.select import Item
 from millstream.errors import NotYet
 from millstream.expressions.build.types import sql_type_for
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value, without_arrow_form

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from millstream.aggregates import registry
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Item, OverAggregateSpec, OverCallSpec, Select
 from millstream.catalog.schema import Schema, type_name
+from millstream.catalog.select import Item, OverAggregateSpec, OverCallSpec, Select
 from millstream.errors import EslError, EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import tree_of
 from millstream.expressions.reading import columns_of

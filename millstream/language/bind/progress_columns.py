@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.catalog.definitions import Item
+from millstream.catalog.select import Item
 from millstream.expressions.tree import Call, Column, Value
 from millstream.language.bind.scope import Scope
 

@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Query, Select
+from millstream.catalog.definitions import Query
 from millstream.catalog.fit_values import Misfit, fit_values, kind_of
 from millstream.catalog.schema import Column, Schema, type_name
+from millstream.catalog.select import Select
 from millstream.errors import EslSyntaxError, NameTaken, Refused, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import tree_of
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value

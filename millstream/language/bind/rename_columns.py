@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.catalog.definitions import Item, Select
+from millstream.catalog.select import Item, Select
 from millstream.errors import EslSyntaxError, NameTaken
 from millstream.expressions.build.bound import column_of
 from millstream.language.parse.statements import CreateStreamAs, CreateTableAs

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millstream.catalog.definitions import (
-    HistorySpec,
-    MatchSpec,
-    PythonAggregate,
-    Select,
-    Table,
-    TableJoinSpec,
-    UnionSpec,
-    UserAggregate,
-    WindowJoinSpec,
-)
+from millstream.catalog.definitions import PythonAggregate, Table, UserAggregate
 from millstream.catalog.schema import Column, Schema, SqlType
+from millstream.catalog.select import HistorySpec, MatchSpec, Select, TableJoinSpec, UnionSpec, WindowJoinSpec
 from millstream.language.clauses.window_clause import WindowClause
 
 UserVersions = tuple[UserAggregate | None, UserAggregate | None]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AssignWindowsSpec, Select, Table
+from millstream.catalog.definitions import Table
+from millstream.catalog.select import AssignWindowsSpec, Select
 from millstream.errors import EslSyntaxError, NotYet, Refused
 from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.assign_windows import assigned_scope, assigns

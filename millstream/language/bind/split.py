@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.catalog.definitions import Output, Select, Sink, TableJoinSpec, WindowJoinSpec
+from millstream.catalog.definitions import Output, Sink
+from millstream.catalog.select import Select, TableJoinSpec, WindowJoinSpec
 from millstream.connectors.registry import connector
 from millstream.errors import Refused
 from millstream.language.parse.statements import Name

@@ -12,8 +12,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import Item, MatchSpec, Query, RegistrationColumn, Select, TableJoinSpec
+from millstream.catalog.definitions import Query
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.catalog.select import Item, MatchSpec, RegistrationColumn, Select, TableJoinSpec
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, TypeMismatch
 from millstream.expressions.build.bound import column_of
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value

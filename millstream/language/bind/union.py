@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from millstream.catalog.definitions import Item, Select, UnionKind, UnionSpec
 from millstream.catalog.schema import SqlType, type_name
+from millstream.catalog.select import Item, Select, UnionKind, UnionSpec
 from millstream.errors import EslSyntaxError, Refused, TypeMismatch
 from millstream.expressions.build.bound import cast_to, column_of
 from millstream.expressions.tree import Value

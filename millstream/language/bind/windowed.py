@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import AggregateCall, Item, Select, WindowAggregateSpec
 from millstream.catalog.schema import Column, Schema, sql_type, type_name
+from millstream.catalog.select import AggregateCall, Item, Select, WindowAggregateSpec
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName
 from millstream.expressions.build.bound import tree_of
 from millstream.expressions.tree import Column as ColumnValue

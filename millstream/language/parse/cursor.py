@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import EslError, EslSyntaxError
 from millstream.intervals import UNITS, TooLong, interval
-from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
+from millstream.language.parse.checks.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.statements import Name, Span
 
 T = TypeVar("T")
@@ -196,10 +196,7 @@ class Cursor:
         raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint)
 
 
-_HINTS = {
-    "TO": "a sink is written to with INSERT INTO sink SELECT ...",
-    "==": "equality is written with one =",
-}
+_HINTS = {"TO": "a sink is written to with INSERT INTO sink SELECT ...", "==": "equality is written with one ="}
 
 
 def _spanning(words: str) -> timedelta:

@@ -10,11 +10,11 @@ from sqlglot.errors import ErrorLevel, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.column_types import COLUMN_TYPES
-from millstream.language.parse.every_argument import check_arguments
-from millstream.language.parse.every_word import check_brackets, check_words
+from millstream.language.parse.checks.every_argument import check_arguments
+from millstream.language.parse.checks.every_word import check_brackets, check_words
+from millstream.language.parse.checks.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.history_words import since_length
 from millstream.language.parse.nodes import SINCE, EslWindow
-from millstream.language.parse.refused_words import NotUnderstood, UnexpectedToken
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.spark_dialect import SparkFaithful
 from millstream.language.parse.window_functions import WINDOW_FUNCTIONS

@@ -73,13 +73,7 @@ SUFFIX = "suffix"
 
 _SUFFIXES = frozenset(Spark.Tokenizer.NUMERIC_LITERALS)
 _WITH_UNIT = ("DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF", "TIMESTAMPADD", "TIMESTAMPDIFF")
-LITERAL_TYPES = (
-    exp.DType.DATE,
-    exp.DType.TIME,
-    exp.DType.TIMESTAMPTZ,
-    exp.DType.TIMESTAMPLTZ,
-    exp.DType.TIMESTAMPNTZ,
-)
+LITERAL_TYPES = (exp.DType.DATE, exp.DType.TIME, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ)
 """The types before a text that make a literal of it."""
 
 

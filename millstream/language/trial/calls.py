@@ -10,21 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, Select
+from millstream.catalog.definitions import DerivedStream
+from millstream.catalog.select import Select
 from millstream.errors import TypeMismatch
 from millstream.expressions.reading import span_of, walk
-from millstream.expressions.tree import (
-    BOOL,
-    INT32,
-    STRING,
-    Column,
-    Lambda,
-    Literal,
-    OnlySpark,
-    Parameter,
-    Type,
-    Value,
-)
+from millstream.expressions.tree import BOOL, INT32, STRING, Column, Lambda, Literal, OnlySpark, Parameter, Type, Value
 from millstream.expressions.words import told
 from millstream.expressions.written import type_text
 from millstream.language.bind.calls.check_calls import expressions_of

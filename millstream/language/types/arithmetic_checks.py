@@ -19,14 +19,7 @@ SIGNS: dict[type[exp.Expr], str] = {
     exp.Mod: "divide",
     exp.IntDiv: "divide",
 }
-BITWISE = (
-    exp.BitwiseAnd,
-    exp.BitwiseOr,
-    exp.BitwiseXor,
-    exp.BitwiseNot,
-    exp.BitwiseLeftShift,
-    exp.BitwiseRightShift,
-)
+BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 
 
 def _number_of(node: exp.Expr) -> str:

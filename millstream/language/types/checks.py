@@ -62,18 +62,7 @@ _ARITY = {
         1,
     ),
     **dict.fromkeys(
-        [
-            "add_months",
-            "array_contains",
-            "date_format",
-            "date_trunc",
-            "ifnull",
-            "nullif",
-            "nvl",
-            "pow",
-            "power",
-        ],
-        2,
+        ["add_months", "array_contains", "date_format", "date_trunc", "ifnull", "nullif", "nvl", "pow", "power"], 2
     ),
     "nvl2": 3,
     "if": 3,

@@ -11,12 +11,7 @@ from millstream.catalog.column_types import MAX_PRECISION
 from millstream.catalog.schema import SqlType, sql_type
 
 MIN_SCALE = 6
-_INTEGRAL_DIGITS = {
-    exp.DType.TINYINT: 3,
-    exp.DType.SMALLINT: 5,
-    exp.DType.INT: 10,
-    exp.DType.BIGINT: 20,
-}
+_INTEGRAL_DIGITS = {exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10, exp.DType.BIGINT: 20}
 
 
 @cache

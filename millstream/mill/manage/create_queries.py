@@ -11,9 +11,9 @@ from millstream.catalog.catalog import key_of
 from millstream.catalog.definitions import Definition, Query
 from millstream.errors import MillstreamError
 from millstream.mill.context import Context
-from millstream.mill.engine import Engine
-from millstream.mill.prepared import Ready
-from millstream.mill.running import RunningQuery, has_started
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.running import RunningQuery, has_started
 from millstream.mill.stored.catalog_store import RUNNING, Entry
 
 
@@ -40,7 +40,7 @@ class Coming:
     def call_off(self, problem: BaseException) -> None:
         """It does not come: catalog and store are as they were, and nothing of it runs."""
         definitions, engine = self.at.definitions, self.at.engine
-        running = engine.queries.get(self.query.name.lower())
+        running = engine.queries.by_name.get(self.query.name.lower())
         if running is not None and running.definition is self.query:  # it shares a reading with one that was started
             with contextlib.suppress(MillstreamError):
                 engine.remove(self.query) if self.earlier is None else running.stop()
@@ -55,11 +55,11 @@ class Coming:
 def announce_query(query: Query, at: Context) -> Coming:
     """Look whether a new query can be started, and take its name: others may not have it, nor drop what it uses."""
     definitions, engine = at.definitions, at.engine
-    prepared = engine.prepare(query)
+    prepared = engine.starter.prepare(query)
     manner = at.manner
     entry = replace(definitions.entry_for(query, at.base, manner.settings), wanted=RUNNING)
     if entry.id:
-        engine.check_state(prepared)
+        engine.starter.check_state(prepared)
     earlier = definitions.catalog.at(key_of(query))
     intent = ExitStack()
     stored = intent.enter_context(definitions.intended(entry))
@@ -74,7 +74,7 @@ def create_queries(coming: Sequence[Coming], engine: Engine) -> Iterator[Running
     """
     left = list(coming)
     try:
-        for outcome in engine.start([one.ready for one in coming]):
+        for outcome in engine.starter.start_all([one.ready for one in coming]):
             running = has_started(outcome)
             left.pop(0).settle()
             yield running

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from millstream.catalog.catalog import Catalog, Key, key_of
 from millstream.catalog.definitions import Definition, DerivedStream, Query
-from millstream.connectors.paths import absolute
+from millstream.connectors.places.paths import absolute
 from millstream.connectors.registry import connector
 from millstream.errors import MillstreamError, RunError
 from millstream.language.names import kind_of
-from millstream.mill.engine import Engine
-from millstream.mill.prepared import Prepared
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.prepared import Prepared
 from millstream.mill.stored.bind_again import bind_again
 from millstream.mill.stored.catalog_store import Entry
 from millstream.mill.stored.definitions import Definitions

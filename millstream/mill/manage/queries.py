@@ -14,20 +14,20 @@ from millstream.catalog.catalog import QUERY, RELATION, Catalog, Key
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.context import Context
-from millstream.mill.home import QUERIES, TABLES
+from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.running import RunningQuery
+from millstream.mill.home.home import QUERIES, TABLES
 from millstream.mill.manner import Manner
-from millstream.mill.prepared import Ready
-from millstream.mill.running import RunningQuery
 from millstream.mill.stored.catalog_store import DROPPING, RUNNING, STOPPED, Entry
 from millstream.mill.stored.definitions import COLUMNS, Definitions, settings_of
-from millstream.mill.stored_rows import RESULTS
+from millstream.mill.stored.stored_rows import RESULTS
 from millstream.store.carry_log import carry_log
 
 
 def stop_query(query: Query, at: Context) -> str:
     """Stop a query, and keep its name and its checkpoint."""
     engine = at.engine
-    running = engine.queries.get(query.name.lower())
+    running = engine.queries.by_name.get(query.name.lower())
     entry = at.definitions.entry(query)
     if entry is None:  # a SELECT without a name
         drop_query(query, at)
@@ -37,14 +37,14 @@ def stop_query(query: Query, at: Context) -> str:
     with _unless_refused(at.definitions, entry, replace(entry, wanted=STOPPED)):
         if running is not None:
             running.stop()
-    engine.failures.pop(query.name.lower(), None)
+    engine.queries.failures.pop(query.name.lower(), None)
     return f"stopped query {query.name}"
 
 
 def start_query(query: Query, at: Context) -> tuple[str, RunningQuery]:
     """Let a query go on from its checkpoint."""
     engine, definitions = at.engine, at.definitions
-    running = engine.queries.get(query.name.lower())
+    running = engine.queries.by_name.get(query.name.lower())
     entry = definitions.entry(query)
     if running is not None and running.is_active:
         return f"query {query.name} runs already", running
@@ -53,9 +53,9 @@ def start_query(query: Query, at: Context) -> tuple[str, RunningQuery]:
     manner = running.manner if running is not None else Manner(settings_of(entry), at.display)
     with _unless_refused(definitions, entry, replace(entry, wanted=RUNNING)):
         if running is not None:
-            started = engine.restart(query.name, manner)
+            started = engine.starter.restart(query.name, manner)
         else:
-            started = engine.run(Ready(engine.prepare(query), manner))
+            started = engine.starter.start(Ready(engine.starter.prepare(query), manner))
     return f"started query {query.name}", started
 
 

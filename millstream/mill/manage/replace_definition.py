@@ -18,13 +18,13 @@ from millstream.language.bound import Replace
 from millstream.language.names import kind_of
 from millstream.mill.answers import Answer
 from millstream.mill.context import Context
-from millstream.mill.engine import Engine
-from millstream.mill.home import QUERIES
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.running import RunningQuery, has_started
+from millstream.mill.home.home import QUERIES
 from millstream.mill.manage.dependants import bind_dependants, check_no_circle, check_state, dependants_of
 from millstream.mill.manage.queries import carry_results, forget_left_over
 from millstream.mill.manner import Manner
-from millstream.mill.prepared import Prepared, Ready
-from millstream.mill.running import RunningQuery, has_started
 from millstream.mill.stored.catalog_store import RENAMING, Entry
 from millstream.mill.stored.definitions import anchored, at_its_base, settings_of
 from millstream.spark.run.progress import Counts
@@ -126,7 +126,7 @@ def replace_definition(
     for step in steps:
         if not starting_now:
             check_state(new, step.before, step.now, at.engine)
-            at.engine.hosts.check(step.now, _manner(step, at).settings)
+            at.engine.hosts.decisions.check(step.now, _manner(step, at).settings)
     anew = new.name if starting_now else None
     if anew is not None:
         entry = replace(entry, folder=definitions.new_query_folder(new.name), left_over=entry.folder)
@@ -138,8 +138,8 @@ def prepared_steps(queries: Collection[tuple[Query, Query]], trial: Catalog, at:
     engine = at.engine
     steps = []
     for was, is_ in queries:
-        running = engine.queries.get(was.name.lower())
-        steps.append(Step(engine.prepare(was), engine.prepare(is_, trial), running))
+        running = engine.queries.by_name.get(was.name.lower())
+        steps.append(Step(engine.starter.prepare(was), engine.starter.prepare(is_, trial), running))
     return steps
 
 
@@ -165,7 +165,7 @@ def carry_out_change(change: Change, at: Context) -> list[RunningQuery]:
             carry_results(entry, definitions)
         for step in change.steps:
             if change.anew is not None and step.now.query.name == change.anew:
-                engine.pass_over(step.now, _manner(step, at))
+                engine.lone.pass_over(step.now, _manner(step, at))
         for step in change.steps:
             if step not in active:
                 _carry_over(step, at)
@@ -249,11 +249,11 @@ def _start(
     engine = at.engine
     ready = []
     for one, how in zip(halted, prepared, strict=True):
-        engine.queries.pop(one.running.name.lower(), None)
+        engine.queries.by_name.pop(one.running.name.lower(), None)
         engine.templates.forget(one.running.name)
-        now = how or engine.prepare(engine.catalog.query(one.running.name) or one.running.definition)
+        now = how or engine.starter.prepare(engine.catalog.query(one.running.name) or one.running.definition)
         ready.append(Ready(now, one.running.manner, one.running.results))
-    for one, outcome in zip(halted, engine.start(ready, despite=True), strict=True):
+    for one, outcome in zip(halted, engine.starter.start_all(ready, despite=True), strict=True):
         if isinstance(outcome, RunningQuery):
             outcome.counts.go_on_from(one.counts)
         yield outcome
@@ -264,11 +264,11 @@ def _carry_over(step: Step, at: Context) -> None:
     engine = at.engine
     was, is_ = step.before.query.name.lower(), step.now.query.name.lower()
     if step.running is not None:
-        engine.queries[is_] = engine.queries.pop(was)
+        engine.queries.by_name[is_] = engine.queries.by_name.pop(was)
         step.running.definition = step.now.query
     engine.templates.rename(step.before.query.name, step.now.query)
-    if (reason := engine.failures.pop(was, None)) is not None:
-        engine.failures[is_] = reason
+    if (reason := engine.queries.failures.pop(was, None)) is not None:
+        engine.queries.failures[is_] = reason
 
 
 def _start_as_it_was(halted: Sequence[Halted], at: Context) -> None:
@@ -280,7 +280,7 @@ def _start_as_it_was(halted: Sequence[Halted], at: Context) -> None:
         outcomes = [problem] * len(halted)
     for one, outcome in zip(halted, outcomes, strict=True):
         if isinstance(outcome, MillstreamError):
-            at.engine.queries[one.running.name.lower()] = one.running
+            at.engine.queries.by_name[one.running.name.lower()] = one.running
             with contextlib.suppress(MillstreamError):
                 one.running.give_up(str(outcome))
 
@@ -305,11 +305,11 @@ def _swap_listener(old: Definition, new: Definition, at: Context) -> None:
     _swap_port(was, becomes, engine)
     if becomes is not None:
         try:
-            engine.land([becomes])
+            engine.streams.land([becomes])
         except BaseException:
             _swap_port(becomes, was, engine)
             if was is not None:
-                engine.land([was])
+                engine.streams.land([was])
             raise
 
 
@@ -321,8 +321,8 @@ def _swap_port(was: Stream | None, becomes: Stream | None, engine: Engine) -> No
         engine.listeners.close(was)
     if becomes is not None:
         try:
-            engine.listeners.open(becomes, engine.fail_readers)
+            engine.streams.listen(becomes)
         except BaseException:
             if was is not None:
-                engine.listeners.open(was, engine.fail_readers)
+                engine.streams.listen(was)
             raise

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from millstream.catalog.catalog import Broken, Catalog
 from millstream.catalog.definitions import PythonAggregate, Query, Stream
 from millstream.errors import MillstreamError
-from millstream.mill.engine import Engine
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.prepared import Ready
 from millstream.mill.manage.queries import carry_results, complete_drop, forget_left_over
 from millstream.mill.manage.views import forget_without_query
 from millstream.mill.manner import Display, Manner
-from millstream.mill.prepared import Ready
 from millstream.mill.stored.bind_again import Again, bind_again
 from millstream.mill.stored.catalog_store import CREATING, DROPPING, RENAMING, STOPPED, Entry
 from millstream.mill.stored.definitions import Definitions, settings_of, wants_to_run
@@ -87,13 +87,13 @@ def _start_all(bound: Sequence[tuple[Entry, Again]], engine: Engine, display: Di
             except MillstreamError as problem:
                 problems[entry.name] = problem
     queries = []
-    for one, outcome in zip(ready, engine.start(ready, despite=True), strict=True):
+    for one, outcome in zip(ready, engine.starter.start_all(ready, despite=True), strict=True):
         if isinstance(outcome, MillstreamError):
             problems[one.name] = outcome
         else:
             queries.append(one.name)
     for name, why in problems.items():
-        engine.failures[name.lower()] = str(why)
+        engine.queries.failures[name.lower()] = str(why)
     return queries, [f"query {name} does not go on: {why}" for name, why in problems.items()]
 
 
@@ -145,13 +145,13 @@ def _bind(entry: Entry, catalog: Catalog, engine: Engine) -> Again:
     if again.load is not None:
         again.load()
     if isinstance(again.definition, Stream):
-        engine.open(again.definition)
+        engine.streams.open(again.definition)
     return again
 
 
 def _ready(query: Query, entry: Entry, engine: Engine, display: Display) -> Ready:
     with told_in_a_sentence():
-        prepared = engine.prepare(query)
+        prepared = engine.starter.prepare(query)
         if entry.pending == RENAMING:
             if (record := engine.home.record_of(query.name)) is not None:
                 engine.home.write_record(query.name, replace(prepared.record, id=record.id))

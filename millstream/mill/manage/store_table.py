@@ -16,11 +16,11 @@ from millstream.language.bound import Store
 from millstream.language.stored_rows import STORED
 from millstream.mill.answers import Answer
 from millstream.mill.context import Context
-from millstream.mill.home import TABLES
+from millstream.mill.home.home import TABLES
 from millstream.mill.manage.replace_definition import replace_definition
 from millstream.mill.stored.catalog_store import Entry
 from millstream.mill.stored.definitions import COLUMNS
-from millstream.mill.stored_rows import count_rows
+from millstream.mill.stored.stored_rows import count_rows
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 
 Columns = list[tuple[str, str, bool]]
@@ -28,7 +28,7 @@ Columns = list[tuple[str, str, bool]]
 
 def store_table(bound: Store, at: Context) -> Answer:
     """Compute the rows into a folder of their own, and only then give them the name."""
-    with at.engine.frame(bound.select, at.settings, at.catalog) as frame:
+    with at.engine.bounded.frame(bound.select, at.settings, at.catalog) as frame:
         schema = Schema(Column(f.name, sql_type(f.dataType.simpleString())) for f in frame.schema)
         table = StoredTable(bound.name, schema, STORED, text=bound.text)
 

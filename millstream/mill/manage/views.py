@@ -9,9 +9,9 @@ from __future__ import annotations
 from millstream.catalog.catalog import QUERY
 from millstream.catalog.definitions import View
 from millstream.mill.context import Context
+from millstream.mill.engine.running import RunningQuery
 from millstream.mill.manage.create_queries import announce_query, create_queries
 from millstream.mill.manage.queries import drop_query
-from millstream.mill.running import RunningQuery
 from millstream.mill.stored.definitions import Definitions
 
 VIEW = "view"

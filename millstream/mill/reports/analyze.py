@@ -16,13 +16,13 @@ from pyspark.sql import DataFrame
 from millstream.catalog.definitions import Query
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.catalog.settings import Settings
-from millstream.connectors.place import QueryPlace
-from millstream.connectors.text import readable
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
-from millstream.mill.home import Home
+from millstream.mill.engine.running import RunningQuery
+from millstream.mill.home.home import Home
 from millstream.mill.manner import Manner, print_rows
 from millstream.mill.reports.analysis import Analysis
-from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import has_state, holds_back
 from millstream.plan.physical.choose_buckets import bucket_count

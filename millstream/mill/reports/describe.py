@@ -27,8 +27,8 @@ from millstream.intervals import spoken
 from millstream.language.names import kind_of
 from millstream.language.types import functions
 from millstream.mill.answers import table_of
+from millstream.mill.engine.running import RunningQuery
 from millstream.mill.reports.list_queries import COLUMNS, DONE
-from millstream.mill.running import RunningQuery
 
 Kept = Callable[[Stream], str]
 """Tells what is kept of a stream."""
@@ -86,8 +86,7 @@ def _aggregate(definition: UserAggregate | PythonAggregate) -> str:
 def columns(schema: Schema) -> pa.Table:
     """The columns of a relation."""
     return table_of(
-        ["column", "type", "null"],
-        [(c.name, type_name(c.type), "yes" if c.nullable else "no") for c in schema],
+        ["column", "type", "null"], [(c.name, type_name(c.type), "yes" if c.nullable else "no") for c in schema]
     )
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from millstream.catalog.catalog import QUERY, key_of
 from millstream.catalog.definitions import Query
 from millstream.catalog.far_times import moment_text
-from millstream.mill.engine import Engine
-from millstream.mill.running import RunningQuery
+from millstream.mill.engine.engine import Engine
+from millstream.mill.engine.running import RunningQuery
 from millstream.mill.stored.catalog_store import STOPPED, Entry
 
 COLUMNS = ("query", "state", "since", "version")
@@ -19,7 +19,7 @@ DONE = ("batches", "rows in", "rows out", "rejected", "late", "moved most by", "
 def query_rows(engine: Engine) -> Iterator[tuple[object, ...]]:
     """A row for each query: those that run or have ended in this process, those that are stopped, and broken ones."""
     for query in engine.catalog.all(Query):
-        running = engine.queries.get(query.name.lower())
+        running = engine.queries.by_name.get(query.name.lower())
         entry = engine.definitions.store.find(key_of(query))
         state, since = _state(query, running, entry, engine)
         version = None if entry is None else entry.version
@@ -42,7 +42,7 @@ def _state(query: Query, running: RunningQuery | None, entry: Entry | None, engi
     if running is not None:
         ended = None if running.counts.ended_at is None else _seconds(running.counts.ended_at)
         return f"failed: {running.failure}" if running.failure else "ended", ended
-    reason = engine.failures.get(query.name.lower())
+    reason = engine.queries.failures.get(query.name.lower())
     return (f"failed: {reason}" if reason else "ended"), changed
 
 

@@ -9,8 +9,9 @@ from datetime import timedelta
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.far_times import moment_text
 from millstream.intervals import spoken
-from millstream.plan.algebra import Node, Scan
+from millstream.plan.algebra import Node
 from millstream.plan.column_origins import STAGES, steps
+from millstream.plan.scans import Scan
 from millstream.spark.run.progress import Counts
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millstream.catalog.definitions import Select
 from millstream.catalog.fit_values import Misfit
-from millstream.connectors.text import readable
+from millstream.catalog.select import Select
+from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
 from millstream.language.bind.registrations import HANDLE as HANDLES
 from millstream.language.bound import Invocation, Registering, RegistrationListing, Unregistering
@@ -36,7 +36,7 @@ def _register(bound: Registering, at: Context) -> Answer:
 def _selected(select: Select, at: Context) -> tuple[pa.Table, list[str | None]]:
     """The rows of a SELECT, and their handles if it gives some."""
     try:
-        with at.engine.frame(select, at.settings, at.catalog) as frame:
+        with at.engine.bounded.frame(select, at.settings, at.catalog) as frame:
             table = readable(frame).toArrow()
     except SPARK_ERRORS as problem:
         raise RunError(explain_failure(problem)) from problem

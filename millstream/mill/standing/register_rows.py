@@ -14,10 +14,7 @@ from millstream.mill.standing.templates import Templates
 
 
 def register_rows(
-    templates: Templates,
-    name: str,
-    rows: pa.Table | Iterable[Sequence[object]],
-    handles: Sequence[str | None] = (),
+    templates: Templates, name: str, rows: pa.Table | Iterable[Sequence[object]], handles: Sequence[str | None] = ()
 ) -> list[Registration]:
     """Register rows of arguments: columns of a table by their names, if these are the parameters, else by place."""
     with templates.lock:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from millstream.catalog.definitions import Query
 from millstream.catalog.fit_values import fit_values
 from millstream.catalog.schema import Schema
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
 from millstream.mill.standing.kept_answers import NONE, NUMBER, AnswersOf, Found, KeptAnswers
 from millstream.mill.standing.unclaimed import Unclaimed

@@ -10,7 +10,7 @@ from itertools import islice
 import pyarrow as pa
 
 from millstream.catalog.definitions import Query
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError, suggest
 from millstream.mill.standing.kept_answers import Found
 from millstream.mill.standing.template import Template

@@ -18,7 +18,7 @@ from millstream.language.parse.stored.stored_statements import CreateStoredTable
 from millstream.language.parser import parse
 from millstream.language.rename import called_names
 from millstream.language.stored_rows import STORED
-from millstream.mill.home import Home
+from millstream.mill.home.home import Home
 from millstream.mill.stored.catalog_store import Entry
 from millstream.mill.stored.definitions import COLUMNS, at_its_base
 from millstream.udas.statements import CreateAggregate, CreatePythonAggregate

@@ -162,10 +162,7 @@ class CatalogStore:
                 new = old.substance != entry.substance
                 moved = new or old.wanted != entry.wanted
                 kept = replace(
-                    entry,
-                    version=old.version + new,
-                    created=old.created,
-                    changed=now if moved else old.changed,
+                    entry, version=old.version + new, created=old.created, changed=now if moved else old.changed
                 )
                 self._write(kept)
             if old is None or kept.version != old.version:

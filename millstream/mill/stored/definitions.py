@@ -13,10 +13,10 @@ from millstream.catalog.address import Address
 from millstream.catalog.catalog import QUERY, RELATION, Catalog, Key, key_of
 from millstream.catalog.definitions import Definition, PythonAggregate, Query, Sink, Stream, Table
 from millstream.catalog.settings import Settings
-from millstream.connectors.paths import absolute
+from millstream.connectors.places.paths import absolute
 from millstream.connectors.registry import connector
 from millstream.language.names import kind_of
-from millstream.mill.home import LOGS, QUERIES, TABLES, Home
+from millstream.mill.home.home import LOGS, QUERIES, TABLES, Home
 from millstream.mill.stored.catalog_store import CREATING, RUNNING, CatalogStore, Entry
 from millstream.udas.bind.declare import adopt
 

@@ -93,11 +93,7 @@ class SessionWindows(Operator):
         if closed is not None:
             keys, states, stitched = closed
             yield answers(
-                self._work,
-                keys,
-                states,
-                pa.array(stitched.first, STAMP),
-                pa.array(stitched.last + self._gap, STAMP),
+                self._work, keys, states, pa.array(stitched.first, STAMP), pa.array(stitched.last + self._gap, STAMP)
             )
         self.low_watermark = until
         self._blobs.put("progress", json.dumps({"low_watermark": until}).encode())

@@ -56,11 +56,7 @@ class PanedAggregate(Operator):
     """
 
     def __init__(
-        self,
-        work: WindowAggregateJob,
-        blobs: Blobs,
-        filled: BothPanes | None = None,
-        window: Paned | None = None,
+        self, work: WindowAggregateJob, blobs: Blobs, filled: BothPanes | None = None, window: Paned | None = None
     ) -> None:
         """`filled` are panes that others take care of, and `window` is the one of the job over them."""
         self._work = work

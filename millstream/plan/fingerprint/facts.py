@@ -9,8 +9,8 @@ import pyarrow as pa
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.count_star import CountStar
 from millstream.catalog.arrow import to_sql
-from millstream.catalog.definitions import AggregateCall, Item
 from millstream.catalog.schema import type_name
+from millstream.catalog.select import AggregateCall, Item
 from millstream.expressions.functions.registry import FUNCTIONS
 from millstream.expressions.reading import terms_of
 from millstream.expressions.tree import Call, OnlySpark, Value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millstream.catalog.definitions import AggregateCall, OverAggregateSpec, WindowAggregateSpec
 from millstream.catalog.schema import UNKNOWN
+from millstream.catalog.select import AggregateCall, OverAggregateSpec, WindowAggregateSpec
 from millstream.operators.answers import EMITTED, END, START
 from millstream.operators.registry import runner
 from millstream.plan.fingerprint import facts

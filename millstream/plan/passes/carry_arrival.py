@@ -12,14 +12,13 @@ from millstream.plan.algebra import (
     Node,
     OverAggregate,
     Project,
-    Scan,
-    TableScan,
     Unnest,
     WindowAggregate,
 )
 from millstream.plan.column_origins import feeder, parts
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union
 from millstream.plan.match_registrations import MatchRegistrations
+from millstream.plan.scans import Scan, TableScan
 from millstream.windows.join_kind import JoinKind
 
 _PAIRED = (JoinKind.INNER, JoinKind.LEFT)

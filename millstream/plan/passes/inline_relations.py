@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, HistorySpec, HistoryTable, Stream, Table, side_output
+from millstream.catalog.definitions import DerivedStream, HistoryTable, Stream, Table
+from millstream.catalog.select import HistorySpec, side_output
 from millstream.errors import MillstreamError
-from millstream.plan.algebra import Derived, History, LateScan, Node, Reference, RejectedScan, Scan, TableScan, rewrite
+from millstream.plan.algebra import Derived, Node, rewrite
 from millstream.plan.build import build
+from millstream.plan.scans import History, LateScan, Reference, RejectedScan, Scan, TableScan
 
 
 def inline_relations(plan: Node, catalog: Catalog) -> Node:

@@ -11,18 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, OverCallSpec, WindowAggregateSpec
+from millstream.catalog.select import AggregateCall, Item, OverAggregateSpec, OverCallSpec, WindowAggregateSpec
 from millstream.expressions.reading import renamed
 from millstream.expressions.tree import Value
-from millstream.plan.algebra import (
-    Derived,
-    Filter,
-    Node,
-    OverAggregate,
-    Project,
-    Unnest,
-    WindowAggregate,
-)
+from millstream.plan.algebra import Derived, Filter, Node, OverAggregate, Project, Unnest, WindowAggregate
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.fingerprint.fact import in_order
 from millstream.plan.fingerprint.facts import call_structure

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
-from millstream.plan.algebra import Node, Scan, rewrite
+from millstream.plan.algebra import Node, rewrite
 from millstream.plan.column_origins import STAGES
+from millstream.plan.scans import Scan
 
 
 def number_stages(plan: Node, catalog: Catalog) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import OverAggregateSpec
+from millstream.catalog.select import OverAggregateSpec
 from millstream.expressions.reading import columns_of
 from millstream.plan.algebra import Node, OverAggregate
 from millstream.plan.column_origins import lineage_of

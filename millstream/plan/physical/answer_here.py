@@ -17,11 +17,12 @@ from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_condition, arrow_value
 from millstream.expressions.words import words
 from millstream.language.types.functions import makes_rows
-from millstream.plan.algebra import Derived, Filter, Node, Project, TableScan
+from millstream.plan.algebra import Derived, Filter, Node, Project
 from millstream.plan.bounded import Limit
 from millstream.plan.column_origins import steps
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Noted, Physical, Shown, shown
+from millstream.plan.scans import TableScan
 
 Step = Callable[[pa.Table], pa.Table]
 

@@ -25,13 +25,14 @@ from millstream.expressions.words import words
 from millstream.language.types.functions import makes_rows
 from millstream.operators.tuples.row_steps import Compute, Keep, Lookup, Step, Wide
 from millstream.operators.window_aggregate_job import TIME
-from millstream.plan.algebra import Derived, Filter, Node, Project, Scan, TableScan
+from millstream.plan.algebra import Derived, Filter, Node, Project
 from millstream.plan.column_origins import steps as steps_of
 from millstream.plan.joins_and_unions import TableJoin
 from millstream.plan.match_registrations import MatchRegistrations
 from millstream.plan.physical.conditions_first import conditions_first
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import ArrowRead, Exchange, InStage, Noted, SparkRead, Stage, TableRows
+from millstream.plan.scans import Scan, TableScan
 from millstream.windows.join_kind import JoinKind
 
 LARGEST_TABLE = 8 << 20

@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from millstream.expressions.words import words
-from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate, rewrite
+from millstream.plan.algebra import Node, OverAggregate, WindowAggregate, rewrite
 from millstream.plan.column_origins import steps
 from millstream.plan.joins_and_unions import Unique, WindowJoin
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Buckets, Stage
+from millstream.plan.scans import LateScan
 
 
 def choose_buckets(plan: Node, facts: Facts) -> Node:

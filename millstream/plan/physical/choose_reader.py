@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from millstream.catalog.definitions import TimeStamp
 from millstream.connectors.registry import connector
-from millstream.plan.algebra import Node, Scan, rewrite
+from millstream.plan.algebra import Node, rewrite
 from millstream.plan.column_origins import feeder, trace
 from millstream.plan.physical.arrow_steps import Refused, arrow_read
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import ArrowRead, Exchange, SparkRead
+from millstream.plan.scans import Scan
 
 
 def choose_reader(plan: Node, facts: Facts) -> Node:

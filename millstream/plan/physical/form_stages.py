@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.operators.join.window_join_job import key_name
-from millstream.plan.algebra import LateScan, Node, OverAggregate, Scan, WindowAggregate
+from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
 from millstream.plan.column_origins import STAGES, parts
 from millstream.plan.joins_and_unions import MergeOrdered, Unique, WindowJoin
 from millstream.plan.passes.carry_arrival import needs_arrival, tells_arrival
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Exchange, Stage
 from millstream.plan.physical.stage_columns import stage_columns, state_names
+from millstream.plan.scans import LateScan, Scan
 
 Keys = tuple[str, ...] | None
 

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import Schema
+from millstream.catalog.select import AggregateCall
 from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.expressions.tree import Value
 from millstream.operators.tuples.row_steps import Step
-from millstream.plan.algebra import Filter, Node, Scan, Unnest
+from millstream.plan.algebra import Filter, Node, Unnest
 from millstream.plan.joins_and_unions import Union
+from millstream.plan.scans import Scan
 
 Columns = Mapping[str, Value]
 """Columns by name, and how each is computed."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 
-from millstream.plan.algebra import Node, OneRow
+from millstream.plan.algebra import Node
 from millstream.plan.physical.nodes import ArrowRead, Noted, Observed, Physical, SparkRead
+from millstream.plan.scans import OneRow
 
 
 def observe_steps(plan: Node) -> Node:

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from millstream.aggregates.choice import Choice
-from millstream.catalog.definitions import AggregateCall, Item, OverAggregateSpec, WindowAggregateSpec
 from millstream.catalog.schema import UNKNOWN
+from millstream.catalog.select import AggregateCall, Item, OverAggregateSpec, WindowAggregateSpec
 from millstream.expressions.build.bound import cast_to, column_of
 from millstream.expressions.compile.spark import spark_text
 from millstream.expressions.tree import INT64, OnlySpark, Value
 from millstream.operators.join.window_join_job import key_name
 from millstream.operators.window_aggregate_job import ARRIVAL
-from millstream.plan.algebra import LateScan, Node, OverAggregate, WindowAggregate
+from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
 from millstream.plan.joins_and_unions import MergeOrdered, Unique, WindowJoin
 from millstream.plan.physical.nodes import Columns
+from millstream.plan.scans import LateScan
 
 COUNT = "count_star"
 

@@ -6,18 +6,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from millstream.catalog.definitions import AggregateCall, Stream, TimeStamp
+from millstream.catalog.definitions import Stream, TimeStamp
+from millstream.catalog.select import AggregateCall
 from millstream.operators.tuples.row_steps import Step
-from millstream.plan.algebra import (
-    Filter,
-    LateScan,
-    Node,
-    OverAggregate,
-    RejectedScan,
-    Scan,
-    TableScan,
-    WindowAggregate,
-)
+from millstream.plan.algebra import Filter, Node, OverAggregate, WindowAggregate
 from millstream.plan.column_origins import STAGES, fingerprints, steps, trace
 from millstream.plan.fingerprint.fact import Fact
 from millstream.plan.fingerprint.fingerprint import Fingerprint
@@ -26,6 +18,7 @@ from millstream.plan.physical.arrow_steps import Refused, arrow_read, arrow_rows
 from millstream.plan.physical.choose_reader import check_reading
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Exchange, Stage
+from millstream.plan.scans import LateScan, RejectedScan, Scan, TableScan
 from millstream.plan.split import Split
 from millstream.windows.emit import Pace
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from millstream.catalog.definitions import AggregateCall
+from millstream.catalog.select import AggregateCall
 from millstream.operators.panes.partials import partial_states
 from millstream.operators.panes.shared_panes import SharedPanes, common_job
 from millstream.operators.window_aggregate_job import WindowAggregateJob

@@ -14,7 +14,7 @@ from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.connectors.files.arrow_ingress import BAD_FILES, FILES, PATH, ROWS, WRITTEN_SQL
 from millstream.connectors.files.file_lists import FILES_SCHEMA, source_path, stream_reader
 from millstream.connectors.registry import options_of
-from millstream.plan.algebra import Scan
+from millstream.plan.scans import Scan
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
 from millstream.spark.hosts.freight import FREIGHT_SCHEMA, GIVEN_SCHEMA, Kind

@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.connectors.batch_sink import BatchSink
 from millstream.connectors.files.folder import FolderSink
-from millstream.connectors.rows_sink import RowsSink
+from millstream.connectors.writing.batch_sink import BatchSink
+from millstream.connectors.writing.rows_sink import RowsSink
 from millstream.operators.blobs import from_bytes
 from millstream.spark.hosts.freight import Kind
 from millstream.spark.hosts.host_counts import Follower, HostCounts, Said

@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 from millstream.connectors.files.source_log import NONE, Listed
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.spark.hosts.roster import MEMBERS, STATES, Roster, is_committed
 
 HIDDEN = "."

@@ -9,8 +9,9 @@ import pyarrow.types as pt
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.schema import SqlType, type_name
 from millstream.expressions.tree import Column, Value
-from millstream.plan.algebra import Node, Scan
+from millstream.plan.algebra import Node
 from millstream.plan.column_origins import trace
+from millstream.plan.scans import Scan
 
 
 def key_sources(part: Node, keys: Iterable[tuple[str, Value, SqlType]]) -> dict[str, str]:

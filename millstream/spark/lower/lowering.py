@@ -9,31 +9,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StructField, StructType
 
-from millstream.catalog.definitions import AggregateCall, HistoryTable
+from millstream.catalog.definitions import HistoryTable
+from millstream.catalog.select import AggregateCall
 from millstream.connectors import arrivals
 from millstream.connectors.registry import connector
 from millstream.connectors.sources import open_rejected, open_stream, open_table
 from millstream.expressions.compile.spark import spark_text
 from millstream.operators.window_aggregate_job import ARRIVAL
-from millstream.plan.algebra import (
-    AssignWindows,
-    Derived,
-    Filter,
-    LateScan,
-    OneRow,
-    OverAggregate,
-    Project,
-    RejectedScan,
-    Scan,
-    TableScan,
-    Unnest,
-    WindowAggregate,
-)
+from millstream.plan.algebra import AssignWindows, Derived, Filter, OverAggregate, Project, Unnest, WindowAggregate
 from millstream.plan.bounded import Distinct, Limit, Sort
 from millstream.plan.joins_and_unions import MergeOrdered, TableJoin, Union, Unique, WindowJoin
 from millstream.plan.physical.answer_here import AnswerHere
 from millstream.plan.physical.index_registrations import IndexedMatch
 from millstream.plan.physical.nodes import InStage, Noted, Observed, SparkRead, Stage
+from millstream.plan.scans import LateScan, OneRow, RejectedScan, Scan, TableScan
 from millstream.plan.split import SHARE, Split
 from millstream.spark import mark_rows
 from millstream.spark.host import Host

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from millstream.aggregates.contract import Aggregate
-from millstream.catalog.definitions import AggregateCall, Table
+from millstream.catalog.definitions import Table
+from millstream.catalog.select import AggregateCall
 from millstream.connectors.sources import open_table
 from millstream.spark.host import Host
 from millstream.spark.names import quoted

@@ -17,10 +17,11 @@ from millstream.operators.answers import END
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
 from millstream.operators.window_aggregate_job import ARRIVAL, TIME
-from millstream.plan.algebra import Node, OverAggregate, Scan, TableScan, WindowAggregate
+from millstream.plan.algebra import Node, OverAggregate, WindowAggregate
 from millstream.plan.column_origins import STAGES, feeder, steps, trace
 from millstream.plan.joins_and_unions import WindowJoin
 from millstream.plan.physical.nodes import ArrowRead, Exchange, Stage
+from millstream.plan.scans import Scan, TableScan
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
 from millstream.spark.lower.arrow_reading import packets_of

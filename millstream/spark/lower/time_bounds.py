@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millstream.catalog.ahead import USUAL, Ahead
 from millstream.catalog.definitions import Stream, TimeStamp
-from millstream.connectors.paths import is_local, is_pattern
+from millstream.connectors.places.paths import is_local, is_pattern
 from millstream.connectors.registry import connector
 from millstream.spark.host import Host
 from millstream.spark.stage.time_limits import MICROSECOND, TimeLimits

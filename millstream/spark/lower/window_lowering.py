@@ -13,9 +13,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.aggregates.choice import Choice
 from millstream.aggregates.contract import Aggregate
 from millstream.aggregates.registry import find
-from millstream.catalog import definitions as bound
+from millstream.catalog import select as bound
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import AggregateCall, Item
+from millstream.catalog.select import AggregateCall, Item
 from millstream.operators.answers import EMITTED, END, STAMP, START
 from millstream.operators.ordered.merge_ordered import MergeOrdered as MergeOrderedTuples
 from millstream.operators.over.over_aggregate_job import OverAggregateJob, OverCall
@@ -24,10 +24,11 @@ from millstream.operators.registry import Make, Runner, runner
 from millstream.operators.tuples.late import LateTuples
 from millstream.operators.tuples.unique_tuples import UniqueTuples
 from millstream.operators.window_aggregate_job import ARRIVAL, PANE, TIME, Call, WindowAggregateJob
-from millstream.plan.algebra import LateScan, OverAggregate, WindowAggregate
+from millstream.plan.algebra import OverAggregate, WindowAggregate
 from millstream.plan.joins_and_unions import MergeOrdered, Unique
 from millstream.plan.physical.nodes import Stage
 from millstream.plan.physical.stage_columns import COUNT, argument_columns, counted_apart, state_names
+from millstream.plan.scans import LateScan
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
 from millstream.spark.lower.key_sources import key_sources

@@ -12,7 +12,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from millstream.connectors.bad_files import WAY_OUT
+from millstream.connectors.places.bad_files import WAY_OUT
 from millstream.errors import MillstreamError, RunError
 from millstream.spark.process.jvm import is_lost, last_word, talking
 

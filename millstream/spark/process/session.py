@@ -13,7 +13,7 @@ import psutil
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from millstream.connectors.facts import TASKS, local_tasks
+from millstream.connectors.places.facts import TASKS, local_tasks
 from millstream.errors import RunError, SettingError
 from millstream.spark.process.class_archive import java_options
 from millstream.spark.process.close_leaks import PORTS, ports_folder

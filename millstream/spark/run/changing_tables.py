@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from millstream.connectors.aliases import real
-from millstream.connectors.paths import is_local, plain
+from millstream.connectors.places.aliases import real
+from millstream.connectors.places.paths import is_local, plain
 from millstream.spark.host import Stored
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.run.clock import Clock, every

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from millstream.connectors.aliases import folder_alias
+from millstream.connectors.places.aliases import folder_alias
 from millstream.spark.host import Stored
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.run.changing_tables import LOOK_SECONDS, relations, version_in

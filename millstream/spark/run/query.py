@@ -12,9 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Stream
 from millstream.catalog.heartbeats import Heartbeats
-from millstream.connectors.aliases import is_special, real
 from millstream.connectors.batch_count import batches_of
 from millstream.connectors.files.source_log import files_of
+from millstream.connectors.places.aliases import is_special, real
 from millstream.connectors.sinks import BatchSink, QueryPlace
 from millstream.errors import RunError
 from millstream.spark.buckets import tasks_for

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.connectors.sinks import QueryPlace
-from millstream.plan.algebra import Node, Scan
+from millstream.plan.algebra import Node
 from millstream.plan.column_origins import STAGES, steps
+from millstream.plan.scans import Scan
 from millstream.spark.run.clock import Clock, every
 from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts

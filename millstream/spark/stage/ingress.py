@@ -87,9 +87,7 @@ def seal_packets(inlet: Inlet, rows: pa.Table | None, progress: TaskProgress, be
             progress = replace(progress, busy=pc.unique(prepared[inlet.busy]).drop_null())
         dealt = _deal(prepared, inlet)
     counted = replace(
-        progress,
-        tuples=0 if rows is None else rows.num_rows,
-        micros=round(1e6 * (time.perf_counter() - begun)),
+        progress, tuples=0 if rows is None else rows.num_rows, micros=round(1e6 * (time.perf_counter() - begun))
     )
     told = [counted, *[replace(progress, rejected=0)] * (len(inlet.buckets) - 1)]  # what is counted is so once
     return packets([(b, seal(part, said)) for b, part, said in zip(inlet.buckets, dealt, told, strict=True)])

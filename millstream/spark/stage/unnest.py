@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.catalog.definitions import AggregateCall
+from millstream.catalog.select import AggregateCall
 
 
 class Nested(NamedTuple):

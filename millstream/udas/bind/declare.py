@@ -23,14 +23,7 @@ from millstream.udas.python.declaration import ClassProblem, check_class, rememb
 C = TypeVar("C", bound=type)
 
 _LOG = logging.getLogger("millstream")
-_TYPES = {
-    bool: "BOOLEAN",
-    int: "BIGINT",
-    float: "DOUBLE",
-    str: "STRING",
-    datetime: "TIMESTAMP",
-    date: "DATE",
-}
+_TYPES = {bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE", str: "STRING", datetime: "TIMESTAMP", date: "DATE"}
 _declarations: list[PythonAggregate] = []
 
 

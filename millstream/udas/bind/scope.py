@@ -109,11 +109,7 @@ class Aggregate:
             message, hint = "RETURN can only be inserted into", "read the tables that its rows come from"
             raise Refused(message, self.text, span_of(node), clause=clause, hint=hint)
         raise UnknownName(
-            f"no table '{name}' in this aggregate",
-            self.text,
-            span_of(node),
-            clause=clause,
-            hint=self.table_hint(name),
+            f"no table '{name}' in this aggregate", self.text, span_of(node), clause=clause, hint=self.table_hint(name)
         )
 
     def table_hint(self, name: str) -> str:

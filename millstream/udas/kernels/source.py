@@ -299,12 +299,7 @@ def _sources(body: Body) -> Iterable[tuple[int, str]]:
 
 
 def _assign(
-    lines: Lines,
-    values: KernelValues,
-    targets: Sequence[Pair],
-    new: Sequence[Value],
-    where: list[Value],
-    answers: bool,
+    lines: Lines, values: KernelValues, targets: Sequence[Pair], new: Sequence[Value], where: list[Value], answers: bool
 ) -> None:
     """Give variables new values, all computed before any is given, if the conditions are true."""
     if where:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.connectors import bad_files
-from millstream.connectors.bad_files import BadFile
 from millstream.connectors.formats import parquet_files, text_blocks
 from millstream.connectors.formats.csv_headers import Order
 from millstream.connectors.formats.csv_records import fields_of
 from millstream.connectors.formats.text_blocks import BOM, blocks_of, lines_of
+from millstream.connectors.places import bad_files
+from millstream.connectors.places.bad_files import BadFile
 
 LONGEST = 5
 

@@ -29,7 +29,7 @@ from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Table
 from millstream.catalog.schema import Column, Schema, sql_type
-from millstream.connectors.paths import absolute
+from millstream.connectors.places.paths import absolute
 from millstream.connectors.postgres.place import PostgresPlace
 from millstream.connectors.postgres.reader import PostgresReader
 from millstream.connectors.sources import open_table

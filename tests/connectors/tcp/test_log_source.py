@@ -163,10 +163,7 @@ def test_batches_and_parts_together_are_the_log(lengths, max_bytes, parts) -> No
     ("options", "message"),
     [
         ({}, "needs the option 'path'"),
-        (
-            {"path": "log", "maxBytesPerTrigger": "0"},
-            "'maxBytesPerTrigger' is '0': write a whole number above 0",
-        ),
+        ({"path": "log", "maxBytesPerTrigger": "0"}, "'maxBytesPerTrigger' is '0': write a whole number above 0"),
         ({"path": "log", "maxPartitions": "few"}, "'maxPartitions' is 'few'"),
     ],
 )

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from millstream.connectors.aliases import file_alias, folder_alias, is_special, real
 from millstream.connectors.files.file_lists import RAW
-from millstream.connectors.paths import escaped, is_pattern, local_files, places
+from millstream.connectors.places.aliases import file_alias, folder_alias, is_special, real
+from millstream.connectors.places.paths import escaped, is_pattern, local_files, places
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.spark.process.local_files import IMPLEMENTATION

@@ -12,7 +12,7 @@ import pytest
 
 from millstream.catalog.options import read_options
 from millstream.connectors.files.folder import FolderSink
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.connectors.shared_options import FOLDER
 from millstream.errors import MillstreamError, RunError
 from millstream.mill import Mill, connect
@@ -67,11 +67,7 @@ def test_batches_share_folders(tmp_path: Path) -> None:
         mill.execute(text)
         mill.wait()
     nothing = "at=__HIVE_DEFAULT_PARTITION__"
-    assert lying(tmp_path / "out") == [
-        *[("at=12%3A05", n) for n in (1, 3, 5)],
-        ("at=12%3A06", 2),
-        (nothing, 4),
-    ]
+    assert lying(tmp_path / "out") == [*[("at=12%3A05", n) for n in (1, 3, 5)], ("at=12%3A06", 2), (nothing, 4)]
 
 
 @pytest.mark.usefixtures("spark")

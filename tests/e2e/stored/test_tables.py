@@ -10,7 +10,7 @@ import pytest
 
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
-from millstream.mill.stored_rows import MANY_FILES
+from millstream.mill.stored.stored_rows import MANY_FILES
 from tests.e2e.stored.test_views import put, rows, until
 
 pytestmark = pytest.mark.spark

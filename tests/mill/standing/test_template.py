@@ -12,7 +12,7 @@ import pytest
 
 from millstream.catalog.definitions import Query
 from millstream.catalog.fit_values import Misfit
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
 from millstream.language.binder import bind
 from millstream.language.bound import Start

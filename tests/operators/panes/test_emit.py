@@ -210,7 +210,7 @@ def test_by_the_wall_clock() -> None:
 def test_landmarks_by_batch(pace: Pace) -> None:
     told = Told(Landmark(10), Emit(pace, 1))
     assert told.batch((1, "a", 1), (12, "b", 1)) == [
-        *((None, 10, "a", 1, "partial"), (None, 20, "a", 1, "partial"), (None, 20, "b", 1, "partial")),
+        *((None, 10, "a", 1, "partial"), (None, 20, "a", 1, "partial"), (None, 20, "b", 1, "partial"))
     ]
     # Only windows that are still open; the old panes are joined after that.
     assert told.batch((8, "a", 2), until=10) == [(None, 10, "a", 2, "final"), (None, 20, "a", 2, "partial")]

@@ -35,12 +35,7 @@ FIRST, LAST = -1970 * YEAR, 8029 * YEAR
 ROWS = [(FIRST, "a", 1, True), (0, "b", 2, True), (7, "a", 3, True), (129 * YEAR, "a", 4, True), (LAST, "b", 5, True)]
 EMITS = [None, *(Emit(pace, 2) for pace in Pace)]
 
-WINDOWS = {
-    "landmark": Landmark(3),
-    "tiny slides": Sliding(20, 1),
-    "gaps": Sliding(8, 9),
-    "cumulate": Cumulate(2, 10),
-}
+WINDOWS = {"landmark": Landmark(3), "tiny slides": Sliding(20, 1), "gaps": Sliding(8, 9), "cumulate": Cumulate(2, 10)}
 
 
 @pytest.mark.parametrize("emit", EMITS, ids=lambda emit: emit.pace.value if emit else "final")

@@ -34,18 +34,7 @@ from tests.operators.by_hand import (
     user_streams,
     without_parts,
 )
-from tests.operators.harness import (
-    COUNT,
-    KEYS,
-    Case,
-    assert_same,
-    finals,
-    numbers,
-    run,
-    schedules,
-    table,
-    whole,
-)
+from tests.operators.harness import COUNT, KEYS, Case, assert_same, finals, numbers, run, schedules, table, whole
 from tests.operators.ordered import test_row_windows, test_slide_by_tuple
 from tests.udas.making import compiled
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.catalog.catalog import Catalog
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.language.binder import bind
 from millstream.language.bound import Define, Start
 from millstream.language.parser import statements

@@ -81,10 +81,7 @@ def test_the_same_rows_whoever_checks(mill: Mill, tmp_path: Path) -> None:
     without = tuple(step for step in passes.PASSES if step is not push_filters_down)
     for number, query in enumerate(QUERIES.values()):
         mill.execute(f"CREATE QUERY by_stage_{number} AS {query}")
-        with (
-            patch.object(passes, "PASSES", without),
-            patch(PREDICATE, side_effect=NoArrowForm(Literal(True, BOOL))),
-        ):
+        with patch.object(passes, "PASSES", without), patch(PREDICATE, side_effect=NoArrowForm(Literal(True, BOOL))):
             mill.execute(f"CREATE QUERY by_spark_{number} AS {query}")
     mill.wait()
     for number, name in enumerate(QUERIES):

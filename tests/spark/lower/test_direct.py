@@ -20,7 +20,7 @@ import pytest
 from millstream.connectors.files.arrow_ingress import read
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
-from millstream.mill.running import RunningQuery
+from millstream.mill.engine.running import RunningQuery
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import steps
 from millstream.plan.physical import physical
@@ -29,13 +29,7 @@ from millstream.plan.physical.nodes import ArrowRead, Exchange
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
-    [
-        ("ts", pa.timestamp("us", "UTC")),
-        ("k", pa.string()),
-        ("i", pa.int32()),
-        ("l", pa.int64()),
-        ("d", pa.float64()),
-    ]
+    [("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("i", pa.int32()), ("l", pa.int64()), ("d", pa.float64())]
 )
 COLUMNS = "ts TIMESTAMP, k STRING, i INT, l BIGINT, d DOUBLE"
 STREAM = "CREATE STREAM {name} (" + COLUMNS + ") ORDER BY ts SLACK 5 SECONDS SOURCE '{kind}:{name}' "
@@ -99,7 +93,7 @@ def watched() -> Iterator[list[str | None]]:
         seen.extend(read.scan.stream.name if isinstance(read, ArrowRead) else None for read in reads)
         return found
 
-    with patch("millstream.mill.engine.physical", look):
+    with patch("millstream.mill.engine.planner.physical", look):
         yield seen
 
 

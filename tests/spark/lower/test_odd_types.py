@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from millstream.connectors.text import as_text, readable, writer_options
+from millstream.connectors.writing.text import as_text, readable, writer_options
 from millstream.mill import Mill
 
 pytestmark = pytest.mark.spark

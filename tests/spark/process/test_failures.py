@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.connectors.bad_files import WAY_OUT
+from millstream.connectors.places.bad_files import WAY_OUT
 from millstream.spark.process.failures import explain_failure
 
 PYTHON = """Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: (TID 5):

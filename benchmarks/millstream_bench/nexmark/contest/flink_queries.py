@@ -77,10 +77,7 @@ QUERIES = {
         "auction BIGINT, bidder BIGINT, price DECIMAL(23, 3), `dateTime` TIMESTAMP(3), extra STRING",
         f"SELECT auction, bidder, {_EURO}, `dateTime`, extra FROM bid",
     ),
-    "q2": FlinkQuery(
-        "auction BIGINT, price BIGINT",
-        "SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0",
-    ),
+    "q2": FlinkQuery("auction BIGINT, price BIGINT", "SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0"),
     "q3": FlinkQuery(
         "name STRING, city STRING, state STRING, id BIGINT",
         "SELECT P.name, P.city, P.state, A.id FROM auction AS A INNER JOIN person AS P ON A.seller = P.id "

@@ -16,8 +16,8 @@ from millstream.aggregates.last import Last
 from millstream.aggregates.string_agg import StringAgg
 from millstream.aggregates.tally_with_constant import TallyWithConstant
 from millstream.catalog.arrow import to_arrow
-from millstream.catalog.definitions import AggregateCall
 from millstream.catalog.schema import type_name
+from millstream.catalog.select import AggregateCall
 from millstream.errors import EslSyntaxError, NotYet, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.calls.arguments import bind_arguments

@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from millstream.catalog.arrow import carried
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AggregateCall, PythonAggregate
+from millstream.catalog.definitions import PythonAggregate
 from millstream.catalog.schema import Schema
+from millstream.catalog.select import AggregateCall
 from millstream.errors import Refused
 from millstream.expressions.build.bound import tree_of
 from millstream.language.bind.calls.arguments import bind_arguments

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import AggregateCall, UserAggregate
+from millstream.catalog.definitions import UserAggregate
 from millstream.catalog.schema import Column
+from millstream.catalog.select import AggregateCall
 from millstream.errors import EslSyntaxError, Refused
 from millstream.language.bind.scope import Scope, UserVersions
 from millstream.language.clauses.over_clause import OverClause

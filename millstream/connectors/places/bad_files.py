@@ -34,7 +34,7 @@ def finding_damage() -> Iterator[None]:
     ...     raise pa.ArrowInvalid("no\nfooter")
     Traceback (most recent call last):
     ...
-    millstream.connectors.bad_files.BadFile: it is damaged: no footer
+    millstream.connectors.places.bad_files.BadFile: it is damaged: no footer
     """
     try:
         yield

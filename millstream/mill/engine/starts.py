@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from millstream.catalog.definitions import Query, Stream
 from millstream.catalog.moment import At, Moment
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
 from millstream.history.moments import Bound, begin_at
-from millstream.mill.readers import Readers
+from millstream.mill.streams.readers import Readers
 
 _RECORD = "starts"
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.catalog.definitions import NEWEST, Query, Table, View
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
-from millstream.mill.home import Home
+from millstream.mill.home.home import Home
 from millstream.store.batch_log import BatchLog, alike
 from millstream.store.feed import Feed
 from millstream.store.versions import Versions
@@ -45,12 +45,7 @@ class StoredRows:
     # -- results -------------------------------------------------------------------------------------------
 
     def open(
-        self,
-        query: Query,
-        schema: pa.Schema,
-        kept: int,
-        place: QueryPlace,
-        earlier: BatchLog | ViewStore | None = None,
+        self, query: Query, schema: pa.Schema, kept: int, place: QueryPlace, earlier: BatchLog | ViewStore | None = None
     ) -> BatchLog | ViewStore:
         """Where the rows of a query go: all of them one after the other, or the newest for each key.
 

@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 
-from millstream.connectors.aliases import with_signs
+from millstream.connectors.places.aliases import with_signs
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _WILD = re.compile(r"[*?\[{]")

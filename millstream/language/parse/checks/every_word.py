@@ -13,8 +13,8 @@ from itertools import zip_longest
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millstream.language.parse.checks.refused_words import NotUnderstood
 from millstream.language.parse.nodes import SINCE, EslWindow
-from millstream.language.parse.refused_words import NotUnderstood
 
 NOISE = frozenset(["AS", "ASC", "INNER", "OUTER", "BOTH", "(", ")", "."])
 """Words that change nothing where sqlglot lets them stand: INNER JOIN, trim(BOTH FROM x)."""
@@ -133,12 +133,7 @@ def _check_needed(tokens: list[Token], written: Counter[str]) -> None:
             raise NotUnderstood(f"{article} {word} is missing", at, hint=f"write {_EXAMPLES[word]}")
 
 
-_NEEDED = {
-    "SELECT": {"FROM", "TABLE", "VALUES"},
-    "THEN": {"CASE"},
-    "WHERE": {"FILTER"},
-    "AND": {"BETWEEN"},
-}
+_NEEDED = {"SELECT": {"FROM", "TABLE", "VALUES"}, "THEN": {"CASE"}, "WHERE": {"FILTER"}, "AND": {"BETWEEN"}}
 """Words that must be given, and those near which they are missing."""
 
 _EXAMPLES = {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.catalog.definitions import Query, Sink
+from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.manner import Manner
-from millstream.mill.query_record import QueryRecord
-from millstream.mill.stored_rows import Kept
+from millstream.mill.stored.stored_rows import Kept
 from millstream.plan.algebra import Node
 from millstream.plan.reads import streams_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from millstream.connectors.text import readable
+from millstream.connectors.writing.text import readable
 
 Deliver = Callable[[pa.Table, int], None]
 """Takes the rows of a micro-batch, and its number."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from millstream.catalog.definitions import Stream
 from millstream.connectors.listeners import Listener, listener_of
 from millstream.errors import RunError
-from millstream.mill.home import Home
+from millstream.mill.home.home import Home
 
 Lost = Callable[[str, RunError], None]
 """Is told which stream nothing comes into any more, and why."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from millstream.catalog.address import Address
-from millstream.connectors.paths import absolute, is_local, is_parted, local_files
+from millstream.connectors.places.paths import absolute, is_local, is_parted, local_files
 from millstream.connectors.registry import connector
 from millstream.plan.physical.facts import Facts, Files
 from millstream.store.versions import VERSIONS

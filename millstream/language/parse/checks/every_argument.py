@@ -15,9 +15,9 @@ from sqlglot.tokenizer_core import Token
 
 from millstream.intervals import UNITS
 from millstream.language.parse.call_name import name_of_call
-from millstream.language.parse.misshapen import misshapen
+from millstream.language.parse.checks.misshapen import misshapen
+from millstream.language.parse.checks.refused_words import NotUnderstood, hint_for
 from millstream.language.parse.nodes import EslWindow
-from millstream.language.parse.refused_words import NotUnderstood, hint_for
 from millstream.language.parse.spans import span_of
 
 _ENDS = ("with_", "order", "limit", "offset")

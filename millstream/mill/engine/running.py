@@ -15,8 +15,8 @@ from millstream.catalog.definitions import Query
 from millstream.connectors.sinks import QueryPlace
 from millstream.errors import MillstreamError, RunError
 from millstream.mill.manner import Manner
-from millstream.mill.readers import Reader
 from millstream.mill.standing.template import Template
+from millstream.mill.streams.readers import Reader
 from millstream.mill.values import frame
 from millstream.spark.process.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
 from millstream.spark.process.jvm import is_lost, talking

@@ -1,36 +1,30 @@
-"""The hosts of an engine: queries that begin together and read one stream are members of one Spark query."""
+"""How a host starts: its folder, its roster, and the places of its members."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 
-from millstream.catalog.definitions import Query
-from millstream.catalog.settings import Settings
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
 from millstream.connectors.registry import connector
 from millstream.connectors.sinks import open_sinks
 from millstream.errors import MillstreamError, RunError
-from millstream.mill.home import HOSTS, has_planned
-from millstream.mill.prepared import Prepared, Ready
-from millstream.mill.running import RunningQuery
-from millstream.mill.stored_rows import Kept
-from millstream.mill.trust import check_queries
-from millstream.plan.algebra import Node
+from millstream.mill.engine.known_queries import KnownQueries
+from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.running import RunningQuery
+from millstream.mill.engine.runtime import Runtime
+from millstream.mill.home.home import HOSTS, Home, has_planned
+from millstream.mill.home.trust import check_queries
+from millstream.mill.hosts.boarding import Boarding
+from millstream.mill.hosts.decisions import Decisions
 from millstream.plan.column_origins import holds_back
-from millstream.plan.physical import physical
-from millstream.plan.physical.arrow_steps import Refused
-from millstream.plan.physical.choose_buckets import bucket_count
-from millstream.plan.sharing.decide import Considered, companies, told_of
-from millstream.plan.sharing.shared_plan import SharedPlan, shared_plan
+from millstream.plan.sharing.decide import Considered
 from millstream.plan.sharing.states import states_for
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.host import Host
@@ -48,117 +42,13 @@ from millstream.spark.run.query import Clocks, start
 from millstream.spark.run.silent_inputs import quiet_streams
 from millstream.spark.stage.local_copy import claim_copies
 
-if TYPE_CHECKING:
-    from millstream.mill.engine import Engine
 
+class HostStarter:
+    """Starts the hosts of queries; `running` are those that have been started."""
 
-@dataclass
-class Boarding:
-    """A query on its way into a host."""
-
-    ready: Ready
-    plan: SharedPlan
-    buckets: int | None
-    state: str | None
-    place: QueryPlace
-    aboard: Aboard | None = None
-    results: Kept | None = None
-
-    @property
-    def logical(self) -> Node:
-        """Its plan."""
-        return self.ready.prepared.plan
-
-
-class Hosts:
-    """Decides which queries share a reading, and starts their hosts."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, home: Home, runtime: Runtime, decisions: Decisions, queries: KnownQueries) -> None:
+        self._home, self._runtime, self._decisions, self._queries = home, runtime, decisions, queries
         self.running: list[HostQuery] = []
-        self.reasons: dict[str, str] = {}
-        """Why queries run by themselves, by their names in small letters."""
-
-    # -- the decision ---------------------------------------------------------------------------------------
-
-    def consider(self, query: Query, logical: Node, settings: Settings) -> Considered:
-        """How a query would share the reading of its stream, or why it does not."""
-        engine = self._engine
-        host = engine.home.host_of(query.name) if query.name else None
-        why = self._why_not(query, settings) if host is None else None
-        if why is not None:
-            return Considered(query.name, None, why)
-        facts = engine.facts(query, settings)
-        carried_out = physical(logical, facts)
-        try:
-            plan = shared_plan(logical, carried_out, facts)
-        except Refused as refusal:
-            return Considered(query.name, None, str(refusal), host)
-        pace = f"{settings.trigger_interval} {settings.heartbeats}"
-        return Considered(query.name, plan, "", host, pace, bucket_count(carried_out))
-
-    def check(self, prepared: Prepared, settings: Settings) -> None:
-        """Refuse a query that has begun in a host and could not go on there."""
-        found = self.consider(prepared.query, prepared.plan, settings)
-        if found.host is not None and found.plan is None:
-            raise RunError(
-                f"query {found.name} has begun in a host, and could not go on there: {found.why}\n"
-                "help: keep what it was; or begin anew, with STARTING NOW; "
-                "or give it another name to start from the beginning"
-            )
-
-    def _why_not(self, query: Query, settings: Settings) -> str | None:
-        engine = self._engine
-        if not settings.shares:
-            return "SET sharing = off says so"
-        if not engine.shares:
-            return "a query that fails is to be started again"
-        if query.start is not None:
-            return "it says where it begins"
-        if engine.has_spark and not str(engine.spark.sparkContext.master).startswith("local"):
-            return "its tasks run on other machines"
-        if query.name and engine.home.has_checkpoint(query.name):
-            return "it goes on from a checkpoint of its own"
-        return None
-
-    def note(self, query: Query, logical: Node, settings: Settings) -> str:
-        """What EXPLAIN says of sharing, of a query that runs or of one that does not."""
-        known = self.reasons.get(query.name.lower())
-        if known is not None:
-            return f"runs by itself: {known}"
-        running = self._engine.queries.get(query.name.lower())
-        if running is not None and isinstance(running.handle, MemberHandle):
-            return f"{running.handle.host.name}: {_told(running.handle.host, running.handle.aboard)}"
-        found = self.consider(query, logical, settings)
-        if found.plan is None:
-            return f"runs by itself: {found.why}"
-        return f"can share the reading of {found.plan.stream.name} with queries that are started together with it"
-
-    def listing(self) -> list[tuple[str, str | None, str | None, str]]:
-        """The queries that run: each with its host and its state, and what it shares, or why it does not."""
-        rows: list[tuple[str, str | None, str | None, str]] = []
-        for query in list(self._engine.queries.values()):
-            if isinstance(query.handle, MemberHandle):
-                host, one = query.handle.host, query.handle.aboard
-                rows.append((query.name, host.name, one.member.state, one.failure or _told(host, one)))
-            else:
-                rows.append((query.name, None, None, self.reasons.get(query.name.lower(), "")))
-        return rows
-
-    # -- starting -------------------------------------------------------------------------------------------
-
-    def companies(self, ready: Sequence[Ready]) -> list[list[int]]:
-        """The queries that begin in one host, by their places; of others it is noted why they do not."""
-        found = [self.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
-        together = companies(found)
-        hosted = {number for numbers in together for number in numbers}
-        for number, one in enumerate(found):
-            if number in hosted:
-                self.reasons.pop(one.name.lower(), None)
-            else:
-                alone = "" if one.plan is None else f"no query reads {one.plan.stream.name} that was started with it"
-                self.reasons[one.name.lower()] = one.why or alone
-        return together
 
     def start(self, ready: Sequence[Ready], despite: bool) -> list[RunningQuery | MillstreamError]:
         """Start the host of some queries; what runs for each, or why it does not.
@@ -175,7 +65,7 @@ class Hosts:
             return [problem] * (len(ready) if despite else 1)
         states = states_for([one.plan for one in found if one.plan is not None])
         for one, considered, state in zip(ready, found, states, strict=True):
-            self._engine.let_go(one)
+            self._queries.let_go(one)
             try:
                 with told_in_a_sentence():
                     boarding.append(self._board(one, considered, state, place, roster))
@@ -193,14 +83,13 @@ class Hosts:
             return [problem if one.name in aboard else o for one, o in zip(ready, outcomes, strict=False)]
         aboard = {one.ready.name for one in boarding}
         return [
-            self._engine.know(next(running)) if one.name in aboard else outcome
+            self._queries.know(next(running)) if one.name in aboard else outcome
             for one, outcome in zip(ready, outcomes, strict=False)
         ]
 
     def _place(self, ready: Sequence[Ready]) -> tuple[QueryPlace, list[Considered]]:
         """The folder of a host, and what its queries do there."""
-        engine = self._engine
-        found = [self.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
+        found = [self._decisions.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
         stream = next(one.plan.stream for one in found if one.plan is not None)
         folder = found[0].host or self._new_folder(stream.name)
         for host in self.running:
@@ -210,11 +99,11 @@ class Hosts:
                     f"query {names} left its host, which goes on without it: what the others read does not come again\n"
                     "help: DROP QUERY and start it anew, or give it another name, to read from the beginning"
                 )
-        check_queries(engine.home.root / HOSTS)
-        return engine.home.host_place(folder), found
+        check_queries(self._home.root / HOSTS)
+        return self._home.host_place(folder), found
 
     def _new_folder(self, stream: str) -> Path:
-        return self._free(self._engine.home.host_folder(stream, number) for number in count(1))
+        return self._free(self._home.host_folder(stream, number) for number in count(1))
 
     def _free(self, folders: Iterable[Path]) -> Path:
         taken = {host.roster.folder for host in self.running if not host.ended.is_set()}
@@ -224,7 +113,7 @@ class Hosts:
         """Make the place of a member, which must be able to go on if it has begun."""
         query = ready.prepared.query
         assert found.plan is not None  # noqa: S101  (only such are together)
-        place = self._engine.home.member_place(query.name, ready.prepared.record, host)
+        place = self._home.member_place(query.name, ready.prepared.record, host)
         entry = roster.entries.get(place.id)
         if not host.fresh:
             if entry is None:
@@ -243,7 +132,7 @@ class Hosts:
         """Members that are not started now with the others are given hosts of their own, from which they can go on."""
         here = {one.place.id for one in boarding}
         first = roster.first_batch
-        folders = {} if place.fresh else self._engine.home.folders_of_members(place.folder)
+        folders = {} if place.fresh else self._home.folders_of_members(place.folder)
         for entry in list(roster.entries.values()):
             missed = entry.until is not None and entry.until < first
             if here and entry.member not in here and not missed and entry.member in folders:
@@ -254,11 +143,10 @@ class Hosts:
         own = self._free(host.with_name(str(number)) for number in count(1))
         shutil.rmtree(own, ignore_errors=True)
         part(host, own, member, batch)
-        self._engine.home.move_member(query, own)
+        self._home.move_member(query, own)
 
     def _begin(self, boarding: Sequence[Boarding], place: QueryPlace, roster: Roster) -> list[RunningQuery]:
-        engine = self._engine
-        here = engine.host_for(place)
+        here = self._runtime.host_for(place)
         stream = boarding[0].plan.stream
         counts = HostCounts(stream=stream)
         name = f"host.{stream.name}" + (f".{roster.folder.name}" if roster.folder.name != "1" else "")
@@ -279,7 +167,7 @@ class Hosts:
         except BaseException as problem:
             host.sink.close()
             for one in boarding:
-                engine.home.undo(one.place)
+                self._home.undo(one.place)
             if isinstance(problem, AnalysisException):
                 raise RunError(f"Spark refused the reading of {stream.name}: {explain_failure(problem)}") from problem
             raise
@@ -291,7 +179,7 @@ class Hosts:
         prepared, manner, earlier = one.ready.prepared, one.ready.manner, one.ready.results
         if connector(prepared.sinks[0].address).kept:
             kept = manner.settings.results_kept
-            one.results = self._engine.stored.open(prepared.query, member.columns, kept, one.place, earlier)
+            one.results = self._runtime.stored.open(prepared.query, member.columns, kept, one.place, earlier)
         results, name = one.results, prepared.query.name
 
         def deliver(table: pa.Table, batch: int) -> None:
@@ -326,14 +214,14 @@ class Hosts:
     def _start(
         self, host: HostQuery, boarding: Sequence[Boarding], states: Sequence[SharedState | None], place: QueryPlace
     ) -> None:
-        engine, settings = self._engine, boarding[0].ready.manner.settings
+        settings = boarding[0].ready.manner.settings
         columns = {name for one in boarding for name in one.plan.read.names}
         ordered = any(state is not None and state.inlet.order is not None for state in states)
         reading = Reading(boarding[0].plan.stream, boarding[0].plan.files, columns, ordered)
         stateful = [one.logical for one in boarding if one.plan.stage is not None]
         quiet = quiet_streams(stateful[0]) if stateful else ()
         clocks = Clocks(None, quiet, settings.heartbeats, any(holds_back(plan) for plan in stateful))
-        label = engine.follow(host.name, host.counts)
+        label = self._runtime.follow(host.name, host.counts)
         handle = start(
             host.host,
             host_frame(reading, host.host, secrets.token_hex(8)),
@@ -345,7 +233,7 @@ class Hosts:
             clocks=clocks,
             streams=[reading.stream],
             buckets=len(bucket_ids(host.host, None)),
-            timing=engine.timing,
+            timing=self._runtime.timing,
         )
         claim_copies(place.id)
         host.run(handle)
@@ -355,49 +243,3 @@ class Hosts:
         prepared, handle = one.ready.prepared, MemberHandle(host, one.aboard)
         streams, manner = prepared.streams, one.ready.manner
         return RunningQuery(prepared.query, handle, one.aboard.counts, one.results, one.place, manner, streams)
-
-    # -- ending ---------------------------------------------------------------------------------------------
-
-    def halt(self, queries: Sequence[RunningQuery]) -> list[RunningQuery]:
-        """Stop the hosts of some queries, each with all its members; the others that ended with them."""
-        hosts = {id(host): host for query in queries if (host := _host_of(query)) is not None}
-        others = [
-            query
-            for query in list(self._engine.queries.values())
-            if query not in queries and (host := _host_of(query)) is not None and id(host) in hosts
-        ]
-        for host in hosts.values():
-            host.stop()
-        return others
-
-    def ended_with(self, query: RunningQuery) -> list[RunningQuery]:
-        """The members of a host that ended when one did; a query that is by itself is alone in that, too."""
-        if not isinstance(query.handle, MemberHandle) or query.handle.aboard.gone.is_set():
-            return [query]
-        every = self._engine.queries.values()
-        return [q for q in every if isinstance(q.handle, MemberHandle) and q.handle.host is query.handle.host
-                and not q.handle.aboard.gone.is_set()]  # fmt: skip
-
-    def forget(self, query: RunningQuery) -> None:
-        """A query is dropped: it leaves its host, and its state goes; the others go on."""
-        if (host := _host_of(query)) is None or not isinstance(query.handle, MemberHandle):
-            return
-        host.leave(query.handle.aboard, None, "", parts=False)
-        host.drop(query.handle.member)
-        if not host.members:
-            host.ended.wait(30)
-
-
-def _host_of(query: RunningQuery) -> HostQuery | None:
-    """The host in which a query is at work."""
-    handle = query.handle
-    if not isinstance(handle, MemberHandle) or handle.aboard.gone.is_set() or handle.host.ended.is_set():
-        return None
-    return handle.host
-
-
-def _told(host: HostQuery, one: Aboard) -> str:
-    others = [(other.member.name, other.member.state) for other in host.members if other is not one]
-    if not others and len(host.roster.entries) > 1:
-        return "reads alone: the others of its host go on without it, or are gone"
-    return told_of(one.member.name, one.member.state, others)

@@ -11,9 +11,9 @@ from datetime import timedelta
 
 from millstream.catalog.definitions import Query
 from millstream.catalog.heartbeats import Heartbeats
-from millstream.connectors.place import QueryPlace
+from millstream.connectors.places.query_place import QueryPlace
+from millstream.mill.engine.running import RunningQuery
 from millstream.mill.manner import Manner
-from millstream.mill.running import RunningQuery
 from millstream.plan.algebra import Node
 from millstream.plan.physical.choose_buckets import bucket_count
 from millstream.plan.physical.place_partials import reduces

@@ -13,9 +13,9 @@ from typing import IO
 
 from millstream.connectors.sinks import QueryPlace
 from millstream.errors import RunError
-from millstream.mill.file_names import as_it_is, beside, file_name
-from millstream.mill.query_record import QueryRecord
-from millstream.mill.trust import check_file, check_queries, make_ours
+from millstream.mill.home.file_names import as_it_is, beside, file_name
+from millstream.mill.home.query_record import QueryRecord
+from millstream.mill.home.trust import check_file, check_queries, make_ours
 from millstream.spark.hosts.roster import Roster
 from millstream.spark.process.leftovers import LOCK, keep, new_folder
 

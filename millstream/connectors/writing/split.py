@@ -9,7 +9,7 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.batch_sink import BatchSink
+from millstream.connectors.writing.batch_sink import BatchSink
 from millstream.plan.split import SHARE
 
 AT_ONCE = 4

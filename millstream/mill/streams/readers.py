@@ -21,9 +21,9 @@ from millstream.history.holds import held
 from millstream.history.index import Index
 from millstream.history.log import Log
 from millstream.history.trim import trim_position
-from millstream.mill.home import Home
-from millstream.mill.listeners import Lost
+from millstream.mill.home.home import Home
 from millstream.mill.reports.kept import kept_text
+from millstream.mill.streams.listeners import Lost
 from millstream.spark.host import Host
 from millstream.spark.lower.landing import landing_frame, log_schema
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure

@@ -1,0 +1,1 @@
+"""Checks of parsed text: no word and no argument is passed over."""
