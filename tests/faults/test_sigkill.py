@@ -55,7 +55,7 @@ INSERT INTO melded SELECT window_end, count(*) [RANGE 1 SECOND, WA ts] AS n FROM
     (SELECT ts, k FROM keyed WHERE k < 3 UNION SELECT ts, 9 FROM keyed WHERE k > 2);
 """
 KINDS = ("sessions", "frames", "stages", "pairs", "melded")
-KILLS = 5 if THOROUGH else 3
+KILLS = 5 if THOROUGH else 2
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:

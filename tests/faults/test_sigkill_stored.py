@@ -19,11 +19,13 @@ from millstream.store.batch_files import found_files, read_file
 from millstream.store.batch_log import BatchLog
 from millstream.store.newest import OP
 from millstream.store.view_store import ViewColumns, ViewStore
+from tests.drawing import THOROUGH
 from tests.faults.test_sigkill import start
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
-FILES, ROWS, KILLS = 14, 50, 2
+FILES, ROWS = 14, 50
+KILLS = 4 if THOROUGH else 1
 SCRIPT = """
 SET buckets = 1;
 CREATE STREAM s (id INT, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS

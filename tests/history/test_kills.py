@@ -22,7 +22,7 @@ from tests.drawing import THOROUGH
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
 FILES, ROWS = 30, 100
-KILLS = 6 if THOROUGH else 3
+KILLS = 6 if THOROUGH else 2
 SCRIPT = """
 CREATE STREAM s (id INT, ts TIMESTAMP) ORDER BY ts SLACK 2 SECONDS KEEP ALL
   SOURCE 'csv:in' OPTIONS (max_files_per_batch = 1);

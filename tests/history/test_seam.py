@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from millstream.connectors.history import log_source
 from millstream.mill import Mill, connect
+from tests.drawing import THOROUGH
 
 pytestmark = pytest.mark.spark
 
@@ -75,7 +76,8 @@ def over_all(name: str, rows: list[tuple[int, int, float]]) -> Counter[tuple[obj
 
 
 @settings(
-    max_examples=5,
+    max_examples=60 if THOROUGH else 3,
+    derandomize=not THOROUGH,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from millstream.catalog.catalog import Catalog
 from millstream.language.binder import bind
 from millstream.language.parser import parse
@@ -23,7 +25,12 @@ CREATE QUERY hot AS SELECT item_id FROM dear;
 
 
 def catalog(extra: str = "") -> Catalog:
-    """The auction house, and what a test adds to it."""
+    """The auction house, and what a test adds to it; each caller may change its own."""
+    return _bound(extra).copy()
+
+
+@cache
+def _bound(extra: str) -> Catalog:
     made = Catalog()
     for statement in parse(SCRIPT + extra):
         dry_run(bind(statement, made), made)

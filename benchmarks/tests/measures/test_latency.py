@@ -59,7 +59,7 @@ def test_wrong_numbers(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.spark
 def test_a_short_run(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "latency", "--rate", "1000", "--seconds", "8", "--warm-up", "0", "--json"]) == 0
+    assert main(["bench", "latency", "--rate", "1000", "--seconds", "5", "--warm-up", "0", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["windows"] >= 1
     assert 0 < found["median_s"] <= found["p95_s"] <= found["max_s"] < 60

@@ -26,6 +26,7 @@ def test_rules_are_met_as_often_as_asked(ranges: bool, count: int) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("ranges", ["0", "1"])
 def test_a_small_run(ranges: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--rows", "5000", "--repeat", "1", "--warm-up", "0", "--json", "--data", str(tmp_path), "--ranges", ranges]
