@@ -23,6 +23,9 @@ class SettingError(MillstreamError):
         self.hint = hint
 
 
+_WIDEST = 400
+"""So much of a line is shown at most."""
+
 _SEE_PAGE = "docs/language.md shows what can stand here"
 
 
@@ -65,6 +68,10 @@ class EslError(MillstreamError):
         if self.span is None or line is None or column is None or not self.text:
             return []
         row = self.text.splitlines()[line - 1] if self.text.splitlines()[line - 1 :] else ""
+        if len(row) > _WIDEST:  # as of a statement that a program has written
+            begin = max(0, min(column - 1 - _WIDEST // 2, len(row) - _WIDEST))
+            before, after = "... " if begin else "", " ..." if begin + _WIDEST < len(row) else ""
+            row, column = f"{before}{row[begin : begin + _WIDEST]}{after}", column - begin + len(before)
         width = max(1, min(self.span[1] - self.span[0], len(row) - column + 1))
         gutter = " " * (2 + len(str(line)))
         # A tab before the caret must stay a tab, or the caret stands in the wrong place.
@@ -109,8 +116,8 @@ def balanced(text: str, span: tuple[int, int]) -> tuple[int, int]:
     return start, end
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """The hint for a misspelt name, or what there is to choose from.
+def suggest(name: str, known: Iterable[str], shown: int = 12) -> str:
+    """The hint for a misspelt name, or what there is to choose from: so many of them are shown.
 
     >>> suggest("prize", ["item_id", "price"])
     "did you mean 'price'?"
@@ -122,5 +129,5 @@ def suggest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.7)
     if close:
         return f"did you mean '{lowered[close[0]]}'?"
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"known: {shown}" if names else ""
+    listed = ", ".join(names[:shown]) + (", ..." if len(names) > shown else "")
+    return f"known: {listed}" if names else ""

@@ -54,7 +54,8 @@ def fit_values(values: pa.Array, column: Column) -> pa.Array:
         return pa.nulls(len(array), type_)
     if kind_of(array.type) != kind_of(type_):
         shown = next((value for value in array.to_pylist() if value is not None), None)
-        raise Misfit(f"{shown!r} is no {kind_of(type_)}, as {column} takes it", f"give a {kind_of(type_)}, or CAST it")
+        shown = repr(shown) if isinstance(shown, str) else str(shown).upper()
+        raise Misfit(f"{shown} is no {kind_of(type_)}, as {column} takes it", f"give a {kind_of(type_)}, or CAST it")
     return _cast(array, type_, column)
 
 

@@ -30,6 +30,7 @@ from millstream.language.creation import (
     bind_create_table_as,
     bind_create_view,
 )
+from millstream.language.parse.checks.tokens import too_deep
 from millstream.language.parse.standing.registration_statements import Invoke, Register, Unregister
 from millstream.language.parse.statements import Analyze, Statement
 from millstream.language.parse.stored.stored_statements import Delete, Subscribe, Update
@@ -55,7 +56,10 @@ from millstream.language.stored_rows import bind_delete, bind_subscribe, bind_up
 
 def bind(statement: Statement, catalog: Catalog) -> Bound:
     """What a statement asks for."""
-    bound = _bind(statement, catalog)
+    try:
+        bound = _bind(statement, catalog)
+    except RecursionError:
+        raise too_deep(statement.text, statement.span) from None
     check_calls(bound.new if isinstance(bound, Replace) else bound, statement.text)
     return bound
 

@@ -11,7 +11,7 @@ from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, Unknow
 from millstream.language.bind.definitions import bind_stream
 from millstream.language.bind.select import bind_query
 from millstream.language.bound import Bound, Halt, History, NewName, Removal, Replace, Resumption
-from millstream.language.names import check_free, check_side, find, find_broken, get
+from millstream.language.names import check_free, check_replaceable, check_side, find, find_broken, get, kind_of, plural
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor
 from millstream.language.parse.parts import read_query
@@ -102,6 +102,14 @@ def bind_alter_stream(statement: AlterStream, catalog: Catalog) -> Bound:
     spans = _created(old).clause_spans
     text = with_clauses(old.text, spans, statement.clauses)
     new = bind_stream(_created(Stream(old.name, old.schema, old.source, text=text)))
+    if (old.keep is None) is not (new.keep is None):
+        raise NotYet(
+            f"whether history is kept of {old.name} cannot be altered yet, only how much",
+            statement.text,
+            statement.name.span,
+            clause=clause,
+            hint=f"DROP STREAM {old.name}, and create it anew {'with' if old.keep is None else 'without'} KEEP",
+        )
     return Replace(old, new, keeps_base=True)
 
 
@@ -138,12 +146,16 @@ def bind_drop(statement: Drop, catalog: Catalog) -> Bound:
     found = find(kind, name, catalog)
     broken = find_broken(kind, name, catalog) if found is None else None
     if found is None and broken is None and not statement.if_exists:
+        others = [d for d in catalog if d.name.lower() == name.lower()]
         raise UnknownName(
             f"no {kind.lower()} '{name}'",
             statement.text,
             statement.name.span,
             clause=clause,
-            hint=suggest(name, [d.name for d in catalog]),
+            hint=f"it is a {kind_of(others[0])}: DROP {kind_of(others[0]).upper()} {others[0].name}"
+            if others
+            else suggest(name, [d.name for d in catalog if kind_of(d) == kind.lower()])
+            or f"SHOW {plural(kind)} lists those that there are",
         )
     if isinstance(found, Query) and found.keys:
         raise Refused(
@@ -183,15 +195,7 @@ def _query(name: Name, catalog: Catalog, text: str, clause: str) -> Query:
 
 def _head(query: Query, name: Name, text: str) -> str:
     """The words of a query's statement before its SELECT."""
-    if query.keys or query.into is not None:
-        what = f"is that of view {query.name}" if query.keys else f"feeds stream {query.into}"
-        raise NotYet(
-            f"query {query.name} {what}, and cannot be altered yet",
-            text,
-            name.span,
-            clause="ALTER QUERY",
-            hint=f"DROP {'VIEW' if query.keys else 'QUERY'} {query.name}, and write the statement anew",
-        )
+    check_replaceable(query, name, text, "ALTER QUERY")
     if query.parameters is not None:
         raise Refused(
             f"query {query.name} has parameters, which stand before its SELECT",

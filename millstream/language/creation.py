@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from millstream.catalog.catalog import Catalog
+from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, DerivedStream, StoredTable, Stream, Table, View
-from millstream.errors import NotYet, Refused
+from millstream.errors import NameTaken, NotYet, Refused
 from millstream.language.bind.definitions import bind_sink, bind_stream, bind_table
 from millstream.language.bind.rename_columns import rename_columns
 from millstream.language.bind.select import bind_query
@@ -127,6 +127,14 @@ def _define(definition: Definition, statement: _Create, catalog: Catalog) -> Def
     if isinstance(definition, Stream | DerivedStream | Table):
         check_side(statement, statement.name)
     taken = catalog.find(definition)
+    if statement.or_replace and taken == STDOUT:
+        raise NameTaken(
+            f"sink {STDOUT.name} is always there, as it is",
+            statement.text,
+            statement.name.span,
+            clause="CREATE SINK",
+            hint="create a sink of your own: CREATE SINK shown TO 'console:'",
+        )
     if statement.or_replace and taken is not None:
         if kind_of(taken) != kind_of(definition):
             raise taken_name(taken, statement.name, statement.text)

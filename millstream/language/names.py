@@ -15,7 +15,7 @@ from millstream.catalog.definitions import (
     View,
 )
 from millstream.catalog.select import SIDES
-from millstream.errors import NameTaken, UnknownName, suggest
+from millstream.errors import NameTaken, NotYet, UnknownName, suggest
 from millstream.language.parse.statements import Name, Statement
 
 _SPACES = {
@@ -70,8 +70,18 @@ def get(kind: str, name: Name, catalog: Catalog, text: str, clause: str) -> Defi
     if (key := find_broken(kind, name.text, catalog)) is not None:
         raise broken_name(catalog.broken[key], name, text, clause)
     known = [d.name for d in catalog if kind_of(d) == kind.lower()]
-    hint = suggest(name.text, known) or f"SHOW {kind.rsplit(maxsplit=1)[-1]}S lists those that there are"
+    hint = suggest(name.text, known) or f"SHOW {plural(kind)} lists those that there are"
     raise UnknownName(f"no {kind.lower()} '{name}'", text, name.span, clause=clause, hint=hint)
+
+
+def plural(kind: str) -> str:
+    """What SHOW calls the definitions of a kind.
+
+    >>> plural("QUERY"), plural("WINDOW AGGREGATE")
+    ('QUERIES', 'AGGREGATES')
+    """
+    word = kind.rsplit(maxsplit=1)[-1]
+    return f"{word[:-1]}IES" if word.endswith("Y") else f"{word}S"
 
 
 def broken_name(broken: Broken, name: Name, text: str, clause: str) -> UnknownName:
@@ -112,6 +122,19 @@ def taken_name(taken: Definition, name: Name, text: str, clause: str = "CREATE")
         clause=clause,
         hint=hint,
     )
+
+
+def check_replaceable(query: Query, name: Name, text: str, clause: str = "CREATE OR REPLACE") -> None:
+    """Refuse a change of a query whose rows are those of something else."""
+    if query.keys or query.into is not None:
+        what = f"is that of view {query.name}" if query.keys else f"feeds stream {query.into}"
+        raise NotYet(
+            f"query {query.name} {what}, and cannot be altered yet",
+            text,
+            name.span,
+            clause=clause,
+            hint=f"DROP {'VIEW' if query.keys else 'QUERY'} {query.name}, and write the statement anew",
+        )
 
 
 def check_side(statement: Statement, name: Name, clause: str = "CREATE") -> None:

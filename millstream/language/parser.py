@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.errors import EslSyntaxError, suggest
 from millstream.language.parse import dialect
 from millstream.language.parse.changes import alter, show_versions, start_query, stop_query
+from millstream.language.parse.checks.tokens import check_text, check_tokens, too_deep
 from millstream.language.parse.create import create_query, create_sink, create_stream, create_table, read_stream_clause
 from millstream.language.parse.cursor import Cursor, tokens_span
 from millstream.language.parse.history import take_start
@@ -38,6 +39,7 @@ from millstream.language.parse.statements import (
 from millstream.language.parse.stored.read_stored import create_view, delete, insert_into, subscribe, update
 from millstream.udas.parse import create_aggregate, explain_aggregate
 
+_MARK = "\ufeff"
 SHOWN = ("STREAMS", "TABLES", "VIEWS", "SINKS", "QUERIES", "BUCKETS", "SHARING", "AGGREGATES", "SETTINGS", "FUNCTIONS")
 DROPPED = ("STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE")
 CREATED = ("STREAM", "TABLE", "VIEW", "SINK", "QUERY", "AGGREGATE")
@@ -54,8 +56,16 @@ def parse(text: str) -> list[Statement]:
 
 def statements(text: str) -> Iterator[Statement]:
     """The statements of a script one by one, so that those before a mistake can already run."""
+    check_text(text)
+    if text.startswith(_MARK):  # some editors begin a file with it
+        text = text.replace(_MARK, " ", 1)
     for tokens in _split_script(text):
-        yield _statement(Cursor(tokens, text))
+        check_tokens(tokens, text)
+        try:
+            statement = _statement(Cursor(tokens, text))
+        except RecursionError:
+            raise too_deep(text, tokens_span(tokens)) from None
+        yield statement
 
 
 def is_complete(text: str) -> bool:
@@ -114,12 +124,17 @@ def _statement(cursor: Cursor) -> Statement:
         cursor.take("CREATE")
         cursor.fail("cannot create that", hint=f"CREATE can be followed by {', '.join(CREATED)}")
     known = sorted({words[0] for words, _ in _STATEMENTS if words[0].isalpha()})
+    if first.text.upper() in known:
+        cursor.clause = first.text.upper()
+        cursor.index = 1
+        ways = sorted({" ".join(words) for words, _ in _STATEMENTS if words[0] == cursor.clause})
+        cursor.fail(f"expected {' or '.join(way.partition(' ')[2] for way in ways)}", hint=f"write {ways[0]} ...")
     raise EslSyntaxError(
         f"unknown statement '{first.text}'",
         cursor.text,
         (first.start, first.end + 1),
         clause="statement",
-        hint=suggest(first.text, known),
+        hint=suggest(first.text, known, shown=len(known)),
     )
 
 
@@ -139,6 +154,10 @@ def _explain(cursor: Cursor) -> Statement:
     cursor.expect("EXPLAIN")
     if cursor.peek("SELECT") or cursor.peek("WITH") or cursor.peek("("):
         return Explain(text=cursor.text, span=span, select=read_query(cursor))
+    for words, _ in _STATEMENTS:
+        if len(words) > 1 and cursor.peek(*words):
+            hint = "EXPLAIN SELECT ... shows how it would run; EXPLAIN ANALYZE also runs an INSERT INTO"
+            cursor.fail("expected a SELECT, or the name of a query", hint=hint)
     return Explain(text=cursor.text, span=span, name=cursor.name("a query, or a SELECT"))
 
 

@@ -15,7 +15,7 @@ from millstream.language.bind.select import bind_query
 from millstream.language.bind.split import bind_split
 from millstream.language.bind.templates import answer_by_registration, check_same_parameters, registrations
 from millstream.language.bound import Bound, Insertion, Replace, Rows, Start
-from millstream.language.names import check_free
+from millstream.language.names import check_free, check_replaceable
 from millstream.language.parse.statements import CreateQuery, InsertInto, Name, SelectRows, SplitInto, Statement
 from millstream.language.parse.stored.stored_statements import CreateView, InsertValues
 from millstream.language.stored_rows import bind_feed, bind_insert, refuse_insert
@@ -35,6 +35,7 @@ def bind_create_query(statement: CreateQuery, catalog: Catalog) -> Bound:
     query = replace(query, start=start_of(statement, select, catalog))
     if taken is None or not catalog.holds(taken):
         return Start(query)
+    check_replaceable(taken, statement.name, statement.text)
     check_same_parameters(taken, statement)
     return Replace(taken, query)
 

@@ -339,4 +339,8 @@ def _keeps(query: Query, catalog: Catalog) -> bool:
 
 def _is_position(text: str) -> bool:
     batch, dot, row = text.partition(".")
-    return bool(dot) and batch.isdecimal() and row.isdecimal()
+    return bool(dot) and all(n.isascii() and n.isdecimal() and len(n) <= _LONGEST for n in (batch, row))
+
+
+_LONGEST = 18
+"""So many digits has a number of 64 bits at least."""

@@ -54,6 +54,14 @@ def bind_stream(statement: CreateStream) -> Stream:
         )
     punctuated_by = None
     if statement.punctuated_by is not None:
+        if time is None:
+            raise EslSyntaxError(
+                "PUNCTUATED BY without a time stamp promises nothing",
+                statement.text,
+                statement.clause_spans["punctuated_by"],
+                clause="PUNCTUATED BY",
+                hint="name the column of the time stamp: ORDER BY start_time PUNCTUATED BY (done)",
+            )
         scope = Scope(statement.name.text, statement.schema, bounded=False, time=time)
         punctuated_by = tree_of(bind_predicate(statement.punctuated_by, scope, statement.text, "PUNCTUATED BY"))
     return Stream(

@@ -10,6 +10,7 @@ from millstream.catalog.schema import SqlType, type_name
 from millstream.errors import EslSyntaxError, NotYet, Refused, TypeMismatch, UnknownName, suggest
 from millstream.language.bind.scope import Scope
 from millstream.language.parse.call_name import name_of_call
+from millstream.language.parse.checks.tokens import OWN
 from millstream.language.parse.nodes import EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.statements import Span
@@ -17,6 +18,9 @@ from millstream.language.types import functions
 from millstream.language.types.checks import check, check_condition
 from millstream.language.types.infer import infer
 from millstream.language.types.mistake import Mistake
+
+_OF_ONE_ROW = ("VALUES", "SET", "REGISTER", "INVOKE")
+"""Clauses with values that are computed of one row, or of none."""
 
 Aliases = Mapping[str, exp.Expression]
 
@@ -26,13 +30,21 @@ WINDOW_HINT = (
 
 
 def bind_expression(
-    node: exp.Expression, scope: Scope, text: str, clause: str, aliases: Aliases | None = None
+    node: exp.Expression,
+    scope: Scope,
+    text: str,
+    clause: str,
+    aliases: Aliases | None = None,
+    makes_rows: bool = False,
 ) -> tuple[exp.Expression, SqlType]:
     """The expression with every column resolved, and its type.
 
     A name that is no column may be the alias of an item further left in the same SELECT; it then stands for it.
+    `makes_rows`: whether it may be a call as of explode, which gives rows and no value.
     """
     _check_constructs(node, scope, text, clause)
+    if not makes_rows:
+        _check_makes_no_rows(node, text, clause)
     bound = node.copy().transform(_resolve, scope, text, clause, aliases or {}, copy=False)
     _raise_first(check(bound, scope.types), node, text, clause)
     return bound, infer(bound, scope.types)
@@ -107,17 +119,31 @@ def _unknown_column(
     span = span_of(head)
     name = head.name
     if not scope.name:
-        return UnknownName(f"no column '{name}': there is no FROM", text, span, clause=clause, hint="add FROM a stream")
+        hint = "write a value" if clause in _OF_ONE_ROW else "add FROM a stream"
+        return UnknownName(f"no column '{name}': there is no FROM", text, span, clause=clause, hint=hint)
     if len(parts) > 1 and head is parts[0]:
         message = f"'{name}' is neither a stream of this FROM nor a column of {scope.name}"
         return UnknownName(message, text, span, clause=clause, hint=suggest(name, (scope.name, *scope.schema.names)))
     if homes := scope.homes(name) if len(parts) == 1 else ():
         message = f"'{name}' could be a column of {' or '.join(m.name for m in homes)}"
         return UnknownName(message, text, span, clause=clause, hint=f"write {homes[0].name}.{name}")
-    hint = suggest(name, scope.schema.names)
+    hint = suggest(name, [name for name in scope.schema.names if not name.startswith(OWN)])
     if span and text[span[0] : span[0] + 1] == '"':
         hint = f"text is written in single quotes: '{name}'"
     return UnknownName(f"no column '{name}' in {scope.name}", text, span, clause=clause, hint=hint)
+
+
+def _check_makes_no_rows(node: exp.Expression, text: str, clause: str) -> None:
+    for part in node.walk():
+        name = name_of_call(part)
+        if name is not None and functions.kind(name) is functions.Kind.GENERATOR:
+            raise EslSyntaxError(
+                f"{name} makes rows, and here stands a value",
+                text,
+                span_of(part) or span_of(node),
+                clause=clause,
+                hint="make the rows in a subquery in FROM, where it stands alone in its column, then compute with them",
+            )
 
 
 def _check_constructs(node: exp.Expression, scope: Scope, text: str, clause: str) -> None:
@@ -166,6 +192,14 @@ def _check_function(name: str, scope: Scope, text: str, span: tuple[int, int] | 
     check_known(name, text, span, clause)
     kind = functions.kind(name)
     if kind is functions.Kind.AGGREGATE:
+        if clause in _OF_ONE_ROW:
+            raise EslSyntaxError(
+                f"the aggregate {name} is about many rows, and {clause} about each alone",
+                text,
+                span,
+                clause=clause,
+                hint="compute it in a SELECT first, as in CREATE TABLE t AS SELECT max(x) AS high FROM s",
+            )
         if scope.bounded:
             raise NotYet(
                 f"the aggregate {name} over a table is part of the language, but this version cannot run it yet",

@@ -39,7 +39,7 @@ def bind_items(
             raise EslSyntaxError(
                 "a column takes one name", text, span_of(node), clause="SELECT", hint="as in upper(name) AS shown"
             )
-        bound, type_ = bind_expression(inner, scope, text, "SELECT", aliases)
+        bound, type_ = bind_expression(inner, scope, text, "SELECT", aliases, makes_rows=True)
         _check_generator(bound, items, text, inner)
         name = node.alias if isinstance(node, exp.Alias) else default_name(inner, text)
         items.append(Item(name, tree_of(bound), type_))
@@ -79,6 +79,9 @@ def _expand_star(node: exp.Expression, star: exp.Star, scope: Scope, text: str) 
                 clause="EXCEPT",
                 hint=suggest(part.name, tuple(starred)),
             )
+        if part.name.lower() in left_out:
+            message, hint = f"'{part.name}' is left out twice", "name it once"
+            raise EslSyntaxError(message, text, span_of(part), clause="EXCEPT", hint=hint)
         left_out.add(part.name.lower())
     return [
         Item(name, column_of(actual, scope.types[actual]), scope.types[actual])

@@ -28,6 +28,7 @@ from millstream.language.parse.statements import Name, Span
 HANDLE = "handle"
 """The column of a SELECT of registrations that gives them their handles."""
 
+_SINCE = "write INVOKE h SINCE TIMESTAMP '2026-01-01 12:00:00', or SINCE LAST for what is new"
 _EXAMPLE = "CREATE QUERY alert (item INT) AS SELECT * FROM bid WHERE item_id = item"
 
 
@@ -75,10 +76,12 @@ def bind_invocation(statement: Invoke) -> Invocation:
     span = span_of(statement.since) or statement.span
     found = _constant(statement.since, span, statement.text, "INVOKE")
     if kind_of(found.type) != "time" or not found[0].is_valid:
-        hint = "write INVOKE h SINCE TIMESTAMP '2026-01-01 12:00:00', or SINCE LAST for what is new"
-        message = "SINCE takes a time stamp"
-        raise TypeMismatch(message, statement.text, span, clause="INVOKE", hint=hint)
-    moment = found.cast(pa.timestamp("us", tz="UTC"))[0].as_py()
+        raise TypeMismatch("SINCE takes a time stamp", statement.text, span, clause="INVOKE", hint=_SINCE)
+    try:
+        moment = found.cast(pa.timestamp("us", tz="UTC"))[0].as_py()
+    except (OverflowError, ValueError):  # Python's times end where years have five digits
+        message = "SINCE takes a time from the year 1 to 9999"
+        raise TypeMismatch(message, statement.text, span, clause="INVOKE", hint=_SINCE) from None
     assert isinstance(moment, datetime)  # noqa: S101
     return Invocation(statement.handle.text, since=moment)
 
@@ -105,7 +108,7 @@ def _constant(node: exp.Expression, span: Span, text: str, clause: str) -> pa.Ar
     try:
         return arrow_value(tree_of(bound))[0](_ONE)
     except NoArrowForm:
-        hint = "compute it in a SELECT: REGISTER alert SELECT ... FROM a table"
+        hint = _SINCE if clause == "INVOKE" else "compute it in a SELECT: REGISTER alert SELECT ... FROM a table"
         raise Refused("this value cannot be computed here", text, span, clause=clause, hint=hint) from None
 
 

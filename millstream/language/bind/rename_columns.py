@@ -18,7 +18,7 @@ def rename_columns(select: Select, statement: CreateStreamAs | CreateTableAs, cl
         return select
     if len(names) != len(select.items):
         raise EslSyntaxError(
-            f"{len(names)} column names for {len(select.items)} columns",
+            f"{len(names)} column names for {len(select.items)} column{'' if len(select.items) == 1 else 's'}",
             text,
             (names[0].span[0], names[-1].span[1]),
             clause=clause,

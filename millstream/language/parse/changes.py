@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import EslSyntaxError, NotYet, suggest
+from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
 from millstream.language.parse.parts import read_query
 from millstream.language.parse.statements import (
@@ -82,14 +83,16 @@ def alter(cursor: Cursor, read_clause: ReadClause) -> Statement:
     if kind == "QUERY" and cursor.take("WINDOW"):
         starting_now = _take_starting_now(cursor)
         tokens = cursor.rest()
-        if not tokens or tokens[0].text != "[" or tokens[-1].text != "]" or _closes_early(tokens):
+        words = [token.text.upper() for token in tokens]
+        is_window = words[:1] == ["["] and words[-1:] == ["]"] and words[1] in dialect.WINDOW_WORDS
+        if not is_window or _closes_early(tokens):
             cursor.index -= len(tokens)
             cursor.fail("expected a window in brackets", hint=f"ALTER QUERY {name} WINDOW [RANGE 1 HOUR]")
         window = cursor.text[slice(*tokens_span(tokens))]
         return AlterQueryWindow(text=cursor.text, span=span, name=name, window=window, starting_now=starting_now)
     if kind == "STREAM" and cursor.take("SET"):
         clauses: dict[str, str | None] = {}
-        for part in split(cursor.bracketed("the clauses"), TokenType.COMMA):
+        for part in split(cursor.bracketed("the clauses", hint=_ways(kind, str(name))), TokenType.COMMA):
             clause, written = _changed_clause(cursor, part, read_clause)
             if clause in clauses:
                 cursor.fail(f"{CHANGEABLE[clause]} is given twice", hint="keep one of them", span=tokens_span(part))

@@ -63,7 +63,8 @@ def create_stream(cursor: Cursor) -> Statement:
         clause, value = read_stream_clause(cursor)
         if clause in clauses:
             word = clause.upper().replace("_", " ")
-            cursor.fail(f"{word} is given twice", hint="keep one of them", span=span)
+            again = tokens_span(cursor.tokens[begin : cursor.index])
+            cursor.fail(f"{word} is given twice", hint="keep one of them", span=again)
         clauses[clause] = value
         spans[clause] = tokens_span(cursor.tokens[begin : cursor.index])
     return CreateStream(
@@ -92,7 +93,7 @@ def read_stream_clause(cursor: Cursor) -> tuple[str, object]:
     if cursor.take("KEEP"):
         return "keep", read_keep(cursor)
     if cursor.take("PUNCTUATED", "BY"):
-        tokens = cursor.bracketed("a predicate")
+        tokens = cursor.bracketed("a predicate", hint="PUNCTUATED BY (x IS NULL)")
         return "punctuated_by", cursor.parsed(dialect.parse_expression, tokens, "a predicate")
     if cursor.take("ON", "BAD", "FILE"):
         return "on_bad_file", _on_bad_file(cursor)
@@ -185,6 +186,9 @@ def create_query(cursor: Cursor) -> Statement:
     cursor.expect("CREATE")
     or_replace = cursor.take("OR", "REPLACE")
     cursor.expect("QUERY")
+    if cursor.peek("IF", "NOT", "EXISTS"):
+        hint = "leave it out: the same statement is accepted once more; another one says CREATE OR REPLACE QUERY"
+        cursor.fail("a query has no IF NOT EXISTS", hint=hint, span=tokens_span(cursor.tokens[2:5]))
     name = cursor.name("the query")
     parameters, places = read_parameters(cursor) if cursor.peek("(") else (None, {})
     cursor.expect("AS", hint="CREATE QUERY hot AS SELECT ...")

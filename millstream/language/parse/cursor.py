@@ -40,8 +40,7 @@ class Cursor:
         """Whether the next tokens are these words."""
         ahead = self.tokens[self.index : self.index + len(words)]
         return len(ahead) == len(words) and all(
-            t.text.upper() == w and t.token_type not in {TokenType.STRING, TokenType.IDENTIFIER}
-            for t, w in zip(ahead, words, strict=True)
+            t.text.upper() == w and t.token_type not in QUOTED for t, w in zip(ahead, words, strict=True)
         )
 
     def take(self, *words: str) -> bool:
@@ -54,13 +53,15 @@ class Cursor:
     def expect(self, *words: str, hint: str = "") -> None:
         """Read these words, or say that they are missing."""
         if not self.take(*words):
-            self.fail(f"expected {' '.join(words)}", hint=hint)
+            for number in range(len(words)):
+                if not self.take(words[number]):
+                    self.fail(f"expected {' '.join(words[number:])}", hint=hint)
 
     def name(self, what: str) -> Name:
         """Read a name; a quoted one may hold any character."""
         token = self.current
-        if token is None or not (token.token_type is TokenType.IDENTIFIER or _is_word(token.text)):
-            self.fail(f"expected the name of {what}")
+        if token is None or not (token.token_type is TokenType.IDENTIFIER or _is_name(token)):
+            self.fail(f"expected the name of {what}", hint=_NAME)
         self.index += 1
         return Name(token.text, (token.start, token.end + 1))
 
@@ -131,18 +132,18 @@ class Cursor:
     def rows(self, unit: bool = True) -> int:
         """Read a number of rows: `10 ROWS`, or `10`; without its `unit` where that has been said."""
         token = self.current
-        if token is None or not token.text.isdigit():
+        if token is None or not token.text.isdecimal():
             self.fail("expected a number of rows", hint="write it as 10 ROWS")
         self.index += 1
         if unit and not self.take("ROWS"):
             self.take("ROW")
         return int(token.text)
 
-    def bracketed(self, what: str) -> list[Token]:
+    def bracketed(self, what: str, hint: str = "") -> list[Token]:
         """Read a parenthesised part and give the tokens between the brackets."""
         opening = self.current
         if opening is None or opening.token_type is not TokenType.L_PAREN:
-            self.fail(f"expected {what} in parentheses")
+            self.fail(f"expected {what} in parentheses", hint=hint or "write ( ... )")
         self.index += 1
         start = self.index
         depth = 1
@@ -163,7 +164,7 @@ class Cursor:
     def parsed(self, parse: Callable[[list[Token], str], T], tokens: list[Token], what: str) -> T:
         """Let sqlglot read some tokens; its complaint becomes an error of ours."""
         if not tokens:
-            self.fail(f"expected {what}")
+            self.fail(f"expected {what}", hint=_MISSING.get(what, "write it behind this"))
         try:
             return parse(tokens, self.text)
         except NotUnderstood as problem:
@@ -191,11 +192,19 @@ class Cursor:
         token = self.current
         if span is None:
             last = self.tokens[-1].end + 1 if self.tokens else 0
+            after = self.text[last:].lstrip()[:1]
+            if token is None and after in set(_CLOSING):  # a part of a statement
+                last = self.text.index(after, last)
+                message = f"{message}, found '{after}'"
+            else:
+                message = f"{message}, found '{token.text}'" if token else f"{message}, but the statement ends here"
             span = (token.start, token.end + 1) if token else (last, last + 1)
-            message = f"{message}, found '{token.text}'" if token else f"{message}, but the statement ends here"
         raise EslSyntaxError(message, self.text, span, clause=self.clause, hint=hint)
 
 
+_NAME = "a name is a word, or stands in double quotes; in single quotes stands text"
+_MISSING = {"a SELECT": "write SELECT a, b FROM s WHERE a > 1"}
+_CLOSING = (")", "]", "}", ",")
 _HINTS = {"TO": "a sink is written to with INSERT INTO sink SELECT ...", "==": "equality is written with one ="}
 
 
@@ -208,8 +217,19 @@ def _spanning(words: str) -> timedelta:
     return sum((interval(f"{number} {unit}") for number, unit in parts), timedelta(0))
 
 
-def _is_word(text: str) -> bool:
-    return text.replace("_", "a").replace("$", "a").isalnum() and not text[:1].isdigit()
+QUOTED = frozenset(
+    [
+        *(TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.HEX_STRING),
+        *(TokenType.BIT_STRING, TokenType.BYTE_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING),
+        TokenType.IDENTIFIER,
+    ]
+)
+"""What stands in quotes is no word of the language."""
+
+
+def _is_name(token: Token) -> bool:
+    plain = token.text.replace("_", "a").replace("$", "a").isalnum() and not token.text[:1].isdigit()
+    return plain and token.token_type not in QUOTED
 
 
 def tokens_span(tokens: list[Token]) -> Span:

@@ -13,7 +13,7 @@ from millstream.catalog.column_types import COLUMN_TYPES
 from millstream.language.parse.checks.every_argument import check_arguments
 from millstream.language.parse.checks.every_word import check_brackets, check_words
 from millstream.language.parse.checks.refused_words import NotUnderstood, UnexpectedToken
-from millstream.language.parse.history_words import since_length
+from millstream.language.parse.history_words import MOMENT, since_length
 from millstream.language.parse.nodes import SINCE, EslWindow
 from millstream.language.parse.spans import span_of
 from millstream.language.parse.spark_dialect import SparkFaithful
@@ -55,6 +55,10 @@ class Esl(SparkFaithful):
         WINDOW_BEFORE_PAREN_TOKENS: ClassVar = set()
         # ARRAY(1, 2)[0] is an element of an array: sqlglot would take ARRAY[0] for a constructor.
         ARRAY_CONSTRUCTORS: ClassVar = {}
+        NO_PAREN_IF_COMMANDS: ClassVar = False  # IF without brackets is no statement of another language
+
+        def _warn_unsupported(self) -> None:
+            """Write nothing to the terminal: who reads the tree refuses what sqlglot has not understood."""
 
         def raise_error(self, message: str, token: Token | None = None) -> None:
             """Stop at the first mistake, and know where it is."""
@@ -135,6 +139,10 @@ class Esl(SparkFaithful):
         def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
             if self._at_since():
                 return None
+            if self._curr and self._curr.token_type is TokenType.VAR and self._curr.text.upper() in {"SINCE", "UNTIL"}:
+                # As an alias it would be said by AS.
+                word, span = self._curr.text.upper(), (self._curr.start, self._curr.end + 1)
+                raise NotUnderstood(f"{word} takes a moment", span, clause=word, hint=MOMENT)
             alias: exp.TableAlias | None = super()._parse_table_alias(*args, **kwargs)
             return alias
 

@@ -10,10 +10,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.catalog.keep import SIZES, Keep
 from millstream.catalog.moment import MICROSECOND, At, Moment
 from millstream.language.parse.cursor import Cursor, tokens_span
+from millstream.language.parse.history_words import MOMENT
 from millstream.language.parse.statements import Start
 
 _KEEP = "write KEEP 2 HOURS, KEEP 10 GB, or KEEP ALL"
-_MOMENT = "write EARLIEST, NOW, NOW - INTERVAL '1' HOUR, or a time as '2026-01-01T00:00:00'"
 _NOT_BEFORE_START = {TokenType.SELECT, TokenType.FROM, TokenType.COMMA, TokenType.JOIN, TokenType.DOT}
 _NEVER_A_MOMENT = {TokenType.FROM, TokenType.COMMA, TokenType.WHERE, TokenType.JOIN, TokenType.DOT, TokenType.EQ}
 
@@ -39,7 +39,7 @@ def _keep(cursor: Cursor) -> Keep:
             cursor.fail("a history of no length is none", hint=_KEEP, span=span)
         return Keep(length=length)
     cursor.index += 2
-    if not number.text.isdigit() or int(number.text) == 0:
+    if not number.text.isdecimal() or int(number.text) == 0:
         cursor.fail("a size is a whole number above 0", hint=_KEEP, span=span)
     return Keep(size=int(number.text) * SIZES[ahead[1].text.upper()])
 
@@ -53,11 +53,11 @@ def read_moment(cursor: Cursor) -> Moment:
             return Moment(At.NOW)
         return Moment(At.AGO, cursor.interval() // MICROSECOND)
     cursor.take("TIMESTAMP")
-    written = cursor.string("a moment", hint=_MOMENT)
+    written = cursor.string("a moment", hint=MOMENT)
     try:
         moment = datetime.fromisoformat(written.text)
     except ValueError:
-        cursor.fail(f"'{written.text}' is no time", hint=_MOMENT, span=written.span)
+        cursor.fail(f"'{written.text}' is no time", hint=MOMENT, span=written.span)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Moment(At.TIME, (moment - datetime(1970, 1, 1, tzinfo=UTC)) // MICROSECOND)
 
@@ -72,7 +72,7 @@ def span_moments(tokens: Sequence[Token], text: str) -> tuple[Moment, Moment | N
         cursor.clause = "UNTIL"
         until = read_moment(cursor)
     if not cursor.at_end:
-        cursor.fail(f"nothing more was expected after {cursor.clause}", hint=_MOMENT)
+        cursor.fail(f"nothing more was expected after {cursor.clause}", hint=MOMENT)
     return since, until
 
 

@@ -8,6 +8,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.intervals import UNITS
 
+MOMENT = "write EARLIEST, NOW, NOW - INTERVAL '1' HOUR, or a time as '2026-01-01T00:00:00'"
+
 
 def since_length(tokens: Sequence[Token]) -> int:
     """How many tokens `SINCE t UNTIL u` has, if that is what comes first; 0 if SINCE is a name there."""
@@ -17,6 +19,11 @@ def since_length(tokens: Sequence[Token]) -> int:
     if _word(tokens, length) == "UNTIL":
         length += 1 + _moment(tokens[length + 1 :])
     return length
+
+
+def begins_moment(tokens: Sequence[Token]) -> bool:
+    """Whether a moment comes first."""
+    return _moment(tokens) > 0
 
 
 def _moment(tokens: Sequence[Token]) -> int:

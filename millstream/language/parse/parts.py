@@ -12,6 +12,7 @@ from millstream.catalog.schema import Column, Schema
 from millstream.errors import EslSyntaxError
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
+from millstream.language.parse.history_words import begins_moment
 from millstream.language.parse.statements import Name, Place
 
 
@@ -35,6 +36,15 @@ def read_create(cursor: Cursor, kind: str) -> tuple[bool, bool]:
 def read_query(cursor: Cursor) -> exp.Query:
     """The SELECT that makes up the rest of a statement."""
     tokens = cursor.rest()
+    for number, (start, at) in enumerate(pairwise(tokens)):
+        if (start.text.upper(), at.text.upper()) == ("START", "AT") and begins_moment(tokens[number + 2 :]):
+            raise EslSyntaxError(
+                "START AT cannot stand here",
+                cursor.text,
+                (start.start, at.end + 1),
+                clause="START AT",
+                hint="it is the end of a query that goes on: SELECT, INSERT INTO, CREATE QUERY or CREATE VIEW",
+            )
     for comma, after in pairwise(tokens):
         # sqlglot lets a superfluous comma pass.
         if comma.token_type is TokenType.COMMA and after.token_type in _NEVER_AFTER_COMMA:
@@ -44,11 +54,23 @@ def read_query(cursor: Cursor) -> exp.Query:
 
 def read_schema(cursor: Cursor, tokens: list[Token]) -> Schema:
     """The columns of a table or an aggregate, with their types."""
+    _check_commas(cursor, tokens)
     return _schema(cursor, split(tokens, TokenType.COMMA, types=True))
+
+
+def _check_commas(cursor: Cursor, tokens: list[Token]) -> None:
+    """Refuse a comma beside which a column is missing."""
+    parts = split(tokens, TokenType.COMMA, types=True)
+    if tokens and not all(parts):
+        before = sum(len(part) + 1 for part in parts[: parts.index([])])
+        comma = tokens[min(before, len(tokens) - 1)]
+        message, span = "a column is missing beside this comma", tokens_span([comma])
+        cursor.fail(message, hint="remove the comma", span=span)
 
 
 def read_columns(cursor: Cursor, tokens: list[Token]) -> tuple[Schema, dict[str, exp.Expression]]:
     """The columns of a stream, and the expressions of those that are computed: `time TIMESTAMP AS (expression)`."""
+    _check_commas(cursor, tokens)
     declared: list[list[Token]] = []
     made: dict[int, exp.Expression] = {}
     for number, part in enumerate(split(tokens, TokenType.COMMA, types=True)):
@@ -131,7 +153,12 @@ def _part(tokens: list[Token], cursor: Cursor) -> Cursor:
 def read_options(cursor: Cursor) -> dict[str, str]:
     """`name = value` between commas, in parentheses."""
     options: dict[str, str] = {}
-    for part in split(cursor.bracketed("the options"), TokenType.COMMA):
+    begin = cursor.index
+    for part in split(cursor.bracketed("the options", hint="OPTIONS (format = 'json')"), TokenType.COMMA):
+        if not part:
+            span = tokens_span(cursor.tokens[begin : cursor.index])
+            message, hint = "an option is missing between the brackets", "OPTIONS (format = 'json')"
+            raise EslSyntaxError(message, cursor.text, span, clause="OPTIONS", hint=hint)
         option = Cursor(part, cursor.text)
         option.clause = "OPTIONS"
         key = option.dotted_name("the option").text.lower()

@@ -57,7 +57,7 @@ def register(cursor: Cursor) -> Statement:
 
 def _written(cursor: Cursor) -> Written:
     begin = cursor.index
-    tokens = cursor.bracketed("the arguments")
+    tokens = cursor.bracketed("the arguments", hint=_ARGUMENTS)
     span = tokens_span(cursor.tokens[begin : cursor.index])
     handle = cursor.name("the handle") if cursor.take("AS") else None
     if not tokens:

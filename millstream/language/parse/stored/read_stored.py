@@ -34,9 +34,10 @@ def create_view(cursor: Cursor) -> Statement:
         hint = f"{_VIEW}; a SELECT that only has a name is CREATE STREAM {name} AS SELECT ..."
         cursor.fail("a view keeps the newest answer for each key, and this one has no KEY", hint=hint)
     cursor.expect("KEY", hint=_VIEW)
-    tokens = cursor.bracketed("the columns of the key")
+    begin = cursor.index
+    tokens = cursor.bracketed("the columns of the key", hint=_VIEW)
     if not tokens:
-        cursor.fail("a key has at least one column", hint=_VIEW)
+        cursor.fail("a key has at least one column", hint=_VIEW, span=tokens_span(cursor.tokens[begin : cursor.index]))
     keys = read_names(cursor, tokens)
     seen: set[str] = set()
     for key in keys:
@@ -63,9 +64,11 @@ def insert_into(cursor: Cursor) -> Statement:
     into = cursor.name("what the rows go into")
     columns: tuple[Name, ...] = ()
     if cursor.peek("(") and not _begins_query(cursor.tokens[cursor.index + 1 :]):
+        begin = cursor.index
         tokens = cursor.bracketed("the columns")
         if not tokens:
-            cursor.fail("columns are missing between the brackets", hint="as in INSERT INTO t (a, b) SELECT ...")
+            span, hint = tokens_span(cursor.tokens[begin : cursor.index]), "as in INSERT INTO t (a, b) SELECT ..."
+            cursor.fail("columns are missing between the brackets", hint=hint, span=span)
         columns = read_names(cursor, tokens)
     if not cursor.take("VALUES"):
         start = take_start(cursor)
@@ -74,7 +77,7 @@ def insert_into(cursor: Cursor) -> Statement:
     rows, spans = [], []
     while True:
         begin = cursor.index
-        inside = cursor.bracketed("the values of a row")
+        inside = cursor.bracketed("the values of a row", hint=_VALUES)
         spans.append(tokens_span(cursor.tokens[begin : cursor.index]))
         rows.append(tuple(_expression(cursor, part, spans[-1]) for part in split(inside, TokenType.COMMA)))
         if not cursor.take(","):
@@ -96,7 +99,7 @@ def update(cursor: Cursor) -> Statement:
         part = Cursor(tokens, cursor.text)
         part.clause = "SET"
         if not tokens:
-            cursor.fail("an assignment is missing between the commas", hint="SET a = 1, b = 2", span=span)
+            cursor.fail("an assignment is missing", hint="SET a = 1, b = 2", span=tokens_span(cursor.tokens[2:]))
         column = part.name("the column")
         part.expect("=", hint="SET a = 1, b = 2")
         assignments.append((column, _expression(part, part.rest(), column.span)))
