@@ -20,14 +20,27 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import DerivedStream, Stream, Table
+from millstream.catalog.definitions import DerivedStream, Query, Stream, Table, View
 from millstream.catalog.select import Select
 from millstream.connectors.places.facts import facts_of
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.connectors.writing.text import readable as as_read
 from millstream.errors import EslError
 from millstream.language.binder import bind
-from millstream.language.bound import Bound, Define, Plan, Rows, Start, Store
+from millstream.language.bound import (
+    Bound,
+    Change,
+    Define,
+    Insertion,
+    Measure,
+    OpenView,
+    Plan,
+    Registering,
+    Replace,
+    Rows,
+    Start,
+    Store,
+)
 from millstream.language.parser import parse
 from millstream.language.trial.dry_run import dry_run
 from millstream.plan.build import build
@@ -36,10 +49,14 @@ from millstream.plan.physical import physical
 from millstream.spark.host import Host
 from millstream.spark.lower.lowering import lower
 from millstream.spark.lower.try_calls import try_all
-from tests.language.mutations import Case, Mutator, corpus, learnt, outcome, snapshot
+from tests.language.meanings import Case, learnt, outcome
+from tests.language.mutations import Mutator, corpus, statements_of_the_language
 
 TRIED = int(os.environ.get("MILLSTREAM_FUZZ", "300"))
 BEGIN = int(os.environ.get("MILLSTREAM_FUZZ_SEED", "0"))
+
+SHARE = 0.4
+"""How many are made of the file with every clause: all others are SELECTs, for the most part."""
 
 LEFT_TO_SPARK: dict[str, str] = {}
 """What only Spark finds out, by the class of its error, and why."""
@@ -56,10 +73,10 @@ class Accepted(NamedTuple):
 
 def drawn() -> Iterator[tuple[int, Case, str]]:
     """Statements of the corpus with a change in each."""
-    cases = corpus(whole=TRIED > 1000)
+    cases, each = corpus(whole=TRIED > 1000), statements_of_the_language()
     for seed in range(BEGIN, BEGIN + TRIED):
         mutator = Mutator(seed, cases)
-        case = mutator.chance.choice(cases)
+        case = mutator.chance.choice(each if mutator.chance.random() < SHARE else cases)
         yield seed, case, mutator.mutated(case)
 
 
@@ -91,7 +108,8 @@ def test_no_word_is_passed_over() -> None:
 @pytest.mark.spark
 def test_spark_refuses_nothing_that_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    host = Host(spark, tmp_path, lambda name: tmp_path / name, history_of=lambda name: tmp_path / name)
+    logs = tmp_path / "logs"
+    host = Host(spark, tmp_path, logs.joinpath, history_of=logs.joinpath, registrations=tmp_path / "registrations")
     refused = []
     cases = {text: case for _, case, text, ended, _ in ends() if ended in {"changed", "same"}}
     shown = [found for text, case in cases.items() for found in accepted(text, readable(case.catalog))]
@@ -134,27 +152,40 @@ def accepted(text: str, catalog: Catalog) -> Iterator[Accepted]:
     """The SELECTs of a text that binds, each with what it reads."""
     for statement in parse(text):
         bound = bind(statement, catalog)
-        if select := _select(bound):
-            yield Accepted(text, bound, select, snapshot(catalog))
+        yield from (Accepted(text, bound, select, readable(catalog, fed=True)) for select in _selects(bound))
         dry_run(bound, catalog)
 
 
-def _select(bound: Bound) -> Select | None:
+def _selects(bound: Bound) -> list[Select]:
+    """What Spark would have to plan."""
     match bound:
-        case Rows(select=select) | Store(select=select) | Plan(asked=Select() as select):
-            return select
-        case Start(query=query):
-            return query.select
-        case Define(definition=DerivedStream(select=select)):
-            return select
-    return None
+        case Replace(new=new):
+            return _of(new)
+        case Rows(select=asked) | Store(select=asked) | Change(select=asked) | Insertion(select=Select() as asked):
+            return _of(asked)
+        case Plan(asked=asked) | Measure(asked=asked) | Registering(rows=Select() as asked):
+            return _of(asked)
+        case Insertion(rows=rows):
+            return [Select(None, row, None, bounded=True) for row in rows]
+        case Start(query=asked) | Define(definition=asked) | OpenView(view=View(query=asked)):
+            return _of(asked)
+    return []
 
 
-def readable(catalog: Catalog) -> Catalog:
-    """The catalog over sources that are there: an empty folder."""
+def _of(asked: object) -> list[Select]:
+    match asked:
+        case Select():
+            return [asked]
+        case Query(select=select) | DerivedStream(select=select):
+            return [select]
+    return []
+
+
+def readable(catalog: Catalog, fed: bool = False) -> Catalog:
+    """The catalog over sources that are there: an empty folder, also for streams that are `fed` by statements."""
     made = Catalog()
     for definition in catalog:
-        if isinstance(definition, Stream | Table):
+        if isinstance(definition, Stream | Table) and (fed or definition.source is not None):
             made.add(replace(definition, source=Address("json", "empty"), options={}))
         else:
             made.add(definition)

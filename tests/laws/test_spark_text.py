@@ -24,7 +24,8 @@ from millstream.language.types import functions
 from millstream.language.types.checks import check
 from millstream.language.types.infer import infer
 from tests.drawing import THOROUGH, rounds
-from tests.language.mutations import corpus, snapshot
+from tests.language.meanings import snapshot
+from tests.language.mutations import corpus
 from tests.laws import texts
 from tests.laws.user_sql import user_sql
 from tests.laws.values import NAMES, TYPES, table
