@@ -119,8 +119,10 @@ def _without_what_is_known(tokens: list[Token]) -> list[Token]:
 def _without_time_of_windows(tokens: list[Token]) -> list[Token]:
     """WA can only name the time stamp, along which windows go anyway."""
     kept: list[Token] = []
-    for token, before in zip(tokens, ["", *(t.text.upper() for t in tokens)], strict=False):
-        if token.text.upper() not in {"WA", "RATTR"} and before not in {"WA", "RATTR"}:
+    words = ["", *(token.text.upper() for token in tokens)]
+    told = [word in {"WA", "RATTR"} and before in {"[", ","} for before, word in pairwise(words)]
+    for token, names, named in zip(tokens, told, [False, *told], strict=False):
+        if not (names or named):
             kept.append(token)
     return kept
 
