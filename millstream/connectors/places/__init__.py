@@ -1,1 +1,1 @@
-"""Where sources and sinks are: paths, their aliases for Spark, bad files, and the folders of queries."""
+"""The places of sources and sinks: paths, their aliases for Spark, bad files, and the folders of queries."""

@@ -1,1 +1,1 @@
-"""What sinks have in common: the contract, how values are written, rows for this process, a sink over several."""
+"""Parts that sinks share: the contract, the text of values, rows for this process, a sink over several sinks."""

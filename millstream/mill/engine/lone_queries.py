@@ -1,4 +1,4 @@
-"""How a query starts that runs by itself: as one Spark query, with a checkpoint of its own."""
+"""Starts queries that run by themselves: each is one Spark query, with a checkpoint of its own."""
 
 from __future__ import annotations
 

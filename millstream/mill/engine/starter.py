@@ -1,4 +1,4 @@
-"""How queries start: looked at first, then each by itself or together with those that read the same stream."""
+"""Starts queries, after a check: each by itself, or together with others that read the same stream."""
 
 from __future__ import annotations
 

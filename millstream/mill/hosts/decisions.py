@@ -1,4 +1,4 @@
-"""Whether queries share the reading of a stream: the decision, and what EXPLAIN says of it."""
+"""Decides whether queries share the reading of a stream, and explains it in EXPLAIN."""
 
 from __future__ import annotations
 

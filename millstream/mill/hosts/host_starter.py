@@ -1,4 +1,4 @@
-"""How a host starts: its folder, its roster, and the places of its members."""
+"""Starts hosts: the folder of a host, its roster, and the places of its members."""
 
 from __future__ import annotations
 
