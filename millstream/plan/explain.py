@@ -14,7 +14,7 @@ Words = Callable[[Node], tuple[str, ...]]
 def explain(plan: Node, words: Words = lambda node: ()) -> str:
     """The plan, one step a line, and below that what was chosen; inputs are below what reads them.
 
-    >>> from millstream.plan.algebra import OneRow
+    >>> from millstream.plan.scans import OneRow
     >>> from millstream.plan.bounded import Limit
     >>> from millstream.plan.physical.nodes import Noted
     >>> print(explain(Limit(Noted(OneRow(), "Spark makes it"), 1, None)))
