@@ -16,6 +16,7 @@ from millstream.mill.manner import Display, Manner
 from millstream.mill.stored.bind_again import Again, bind_again
 from millstream.mill.stored.catalog_store import CREATING, DROPPING, RENAMING, STOPPED, Entry
 from millstream.mill.stored.definitions import Definitions, settings_of, wants_to_run
+from millstream.mill.stored.unknown_folders import unknown_folders
 from millstream.spark.process.failures import told_in_a_sentence
 from millstream.udas.python.declaration import add_folder
 
@@ -50,7 +51,7 @@ def resume(engine: Engine, display: Display) -> Resumed:
         waiting = [entry for entry in definitions.store.entries() if catalog.at(entry.key) is None]
         bound, problems = _take_up(waiting, engine)
         queries, failures = _start_all(bound, engine, display)
-    return Resumed(tuple(queries), (*problems, *failures))
+    return Resumed(tuple(queries), (*problems, *failures, *unknown_folders(definitions)))
 
 
 def mend(engine: Engine, display: Display) -> list[str]:

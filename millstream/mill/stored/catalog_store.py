@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS version (
   definition INTEGER NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
   base TEXT NOT NULL, details TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (definition, version));
 """
+_OF_THE_DISK = ("disk is full", "disk I/O error")
+"""What SQLite says where not the file is at fault."""
+
 _COLUMNS = (
     "id, space, key, kind, name, text, base, details, folder, wanted, pending, left_over, version, created, changed"
 )
@@ -219,11 +222,11 @@ class CatalogStore:
         except UnicodeEncodeError as problem:
             text = f"what is not Unicode cannot be stored: {problem.object[problem.start : problem.end]!a}"
             raise RunError(f"{text}\nhelp: choose another name or text") from None
-        except sqlite3.Error as problem:
-            raise RunError(
-                f"the catalog {self._file} cannot be used: {problem}\n"
-                "help: bring it back; or remove it, and run the scripts again that made it: the queries carry on"
-            ) from problem
+        except (sqlite3.Error, json.JSONDecodeError) as problem:
+            out = "bring it back; or remove it, and run the scripts again that made it: the queries carry on"
+            if any(word in str(problem) for word in _OF_THE_DISK):
+                out = "make room on its disk, and look whether that is in order; the catalog is as it was"
+            raise RunError(f"the catalog {self._file} cannot be used: {problem}\nhelp: {out}") from problem
 
 
 def _row(entry: Entry) -> tuple[object, ...]:

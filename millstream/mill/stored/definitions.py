@@ -104,7 +104,7 @@ class Definitions:
     def forget(self, entry: Entry) -> None:
         """Remove an entry; its folder may be another one's."""
         self.store.remove(entry)
-        if (kind := _folder_kind(entry)) is not None:
+        if (kind := folder_kind(entry)) is not None:
             self.home.take_back(kind, entry.name)
         self.unclaimed.discard(entry.key)
 
@@ -178,15 +178,15 @@ class Definitions:
             self.home.take_back(kind, name)
 
     def _new_folder(self, entry: Entry) -> str | None:
-        kind = _folder_kind(entry)
+        kind = folder_kind(entry)
         return None if kind is None else self.home.free_file(kind, entry.name, self._taken(kind))
 
     def _taken(self, kind: str) -> set[str]:
-        return {entry.folder for entry in self.store.entries() if entry.folder and _folder_kind(entry) == kind}
+        return {entry.folder for entry in self.store.entries() if entry.folder and folder_kind(entry) == kind}
 
     def give_folder(self, entry: Entry) -> None:
         """Say which folder the name of an entry has."""
-        if (kind := _folder_kind(entry)) is not None and entry.folder is not None:
+        if (kind := folder_kind(entry)) is not None and entry.folder is not None:
             self.home.give(kind, entry.name, entry.folder)
 
 
@@ -243,7 +243,7 @@ def _depends_on_base(definition: Definition) -> bool:
     return False
 
 
-def _folder_kind(entry: Entry) -> str | None:
+def folder_kind(entry: Entry) -> str | None:
     """Which kind of folder an entry has."""
     if entry.space == QUERY:
         return QUERIES

@@ -131,10 +131,10 @@ class StoredRows:
             return self._feeds[folder]
 
     def forget_feed(self, folder: Path) -> None:
-        """Remove the rows of a stream for good."""
+        """Remove the rows of a stream for good, with the columns that are noted beside them."""
         with self._lock:
             self._feeds.pop(folder, None)
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.parent, ignore_errors=True)
 
     # -- tables --------------------------------------------------------------------------------------------
 

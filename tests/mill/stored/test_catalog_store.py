@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,6 +129,8 @@ def test_a_damaged_or_later_file_is_told(tmp_path: Path) -> None:
 
 KILLED = """
 import itertools, sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from millstream.mill.stored.catalog_store import CatalogStore, Entry
@@ -155,3 +160,34 @@ def test_killed_it_has_all_that_was_said_or_one_change_more(tmp_path: Path) -> N
         assert len(texts) == 1  # both or none
         assert int(texts.pop()) >= last
         store.close()
+
+
+def test_an_entry_that_is_damaged_is_told(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.put(Q)
+    with sqlite3.connect(tmp_path / "catalog.db") as db:
+        db.execute("UPDATE definition SET details = '{'")
+    with pytest.raises(RunError, match=r"catalog\.db cannot be used: .*\nhelp: bring it back"):
+        store.entries()
+    store.close()
+
+
+def test_a_full_disk_is_told_as_that(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    made = store.put(Q)
+    with full_files(4096), pytest.raises(RunError, match="disk I/O error\nhelp: make room on its disk"):
+        store.put(replace(Q, name="other", text="x" * 50_000))
+    assert store.find(Q.key) == made
+    store.put(replace(made, text="CREATE QUERY q AS SELECT 2"))
+    store.close()
+
+
+@contextmanager
+def full_files(size: int) -> Iterator[None]:
+    """As on a full disk, no file can become longer."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
