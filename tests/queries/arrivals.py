@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,10 @@ class Arrival:
             os.utime(file, (1e9 + number, 1e9 + number))  # Spark takes files by age
             made.append(file)
         return made
+
+    def batches(self, streams: Sequence[Input]) -> int:
+        """How many batches a query over some streams has at least."""
+        return max(len(self._parts(one)) for one in streams)
 
     def _format(self, one: Input) -> str:
         return "parquet" if self.parquet else one.format

@@ -46,7 +46,7 @@ def _at_once(cases: list[Case], folder: Path, arrival: Arrival, buckets: int | N
             site.open(buckets=buckets)
             site.start(lambda case: f"CREATE QUERY {case.query} AS {case.select}")
         for site in there:
-            site.finish(partial(_rows_of, batches=arrival.files))
+            site.finish(partial(_rows_of, arrival=arrival))
     return outcomes
 
 
@@ -54,19 +54,21 @@ def _at_once(cases: list[Case], folder: Path, arrival: Arrival, buckets: int | N
 class InCompany:
     """Cases that are started in one text, in any order, each with a twin: those over one stream share its reading.
 
-    What a case and its twin gave are told apart by the names of the outcomes.
+    What a case and its twin gave are told apart by the names of the outcomes. `alone` says which ran by themselves, and
+    why.
     """
 
     seed: int = 1
     files: int = 2
     buckets: int | None = None
     parquet: bool = False
-    shared: Counter[bool] = field(default_factory=Counter)
+    alone: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __call__(self, cases: list[Case], folder: Path) -> Outcomes:
         """Run the cases."""
         drawn = random.Random(self.seed)
-        with sites(cases, folder, Arrival(self.files, None, self.parquet)) as (there, outcomes):
+        arrival = Arrival(self.files, None, self.parquet)
+        with sites(cases, folder, arrival) as (there, outcomes):
             for site in there:
                 site.arrive()
                 site.open(buckets=self.buckets)
@@ -75,12 +77,14 @@ class InCompany:
                 drawn.shuffle(queries)
                 site.mill.execute(";\n".join(queries))
             for site in there:
-                site.finish(lambda query, case: _rows_of(query, case, self.files))
+                site.finish(partial(_rows_of, arrival=arrival))
                 for case in site.cases:
                     twin = site.mill.query(f"{case.query}{TWINS[1]}")
-                    self.shared[isinstance(twin.handle, MemberHandle)] += 1
+                    for query in (site.mill.query(case.query), twin):
+                        if not isinstance(query.handle, MemberHandle):
+                            self.alone[case.name] = site.mill.engine.hosts.reasons[query.name.lower()]
                     try:
-                        outcomes[f"{case.name}{TWINS[1]}"] = _rows_of(twin, case, self.files)
+                        outcomes[f"{case.name}{TWINS[1]}"] = _rows_of(twin, case, arrival)
                     except Exception as problem:  # whatever it is, it is told under the name of the case
                         outcomes[f"{case.name}{TWINS[1]}"] = problem
         return outcomes
@@ -89,9 +93,9 @@ class InCompany:
 TWINS = ("", "_twin")
 
 
-def _rows_of(query: RunningQuery, _: Case, batches: int) -> Found:
+def _rows_of(query: RunningQuery, case: Case, arrival: Arrival) -> Found:
     query.wait()
-    assert query.counts.batches >= batches, "the input was not cut into batches"
+    assert query.counts.batches >= arrival.batches(case.streams), "the input was not cut into batches"
     return Found(query.to_arrow(), _late(query))
 
 
