@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from millstream.errors import RunError
 from millstream.mill.home.home import Home
+from millstream.mill.home.query_record import QueryRecord
 
 HOSTILE = ["", ".", "..", "/", "../../victim", "a/b", "a\0b", "%", "%2f", "a%20b", "a b", " ", "x" * 256, "ß" * 99]
 HOSTILE += ["~", "*", "[a]", "{a,b}", "a\\b", "a:b", "a\nb", "é", "e\u0301", "\ud800", ".staging", "x" * 255 + "/", "-"]
@@ -72,4 +74,17 @@ def test_to_forget_a_query_touches_nothing_else(tmp_path: Path) -> None:
         home.forget_query(name)
     assert victim.exists()
     assert (tmp_path / "home" / "queries").exists()
+    home.close()
+
+
+@pytest.mark.parametrize("file", ["query.json", "member.json"])
+def test_a_query_whose_records_are_damaged_can_be_forgotten(tmp_path: Path, file: str) -> None:
+    home = Home(tmp_path)
+    folder = home.query_folder("q")
+    folder.mkdir(parents=True)
+    (folder / file).write_text("")
+    with pytest.raises(RunError, match=f"{file} is damaged"):
+        home.host_of("q") if file == "member.json" else home.query_place("q", QueryRecord(()))
+    home.forget_query("q")
+    assert not folder.exists()
     home.close()

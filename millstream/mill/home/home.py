@@ -215,7 +215,10 @@ class Home:
 
     def _remove_query(self, folder: Path) -> None:
         """Remove what a query has left; its host goes with the last member."""
-        known, record = QueryPlace(folder, "", fresh=True).load(HOST), QueryRecord.load(folder / "query.json")
+        try:
+            known, record = QueryPlace(folder, "", fresh=True).load(HOST), QueryRecord.load(folder / "query.json")
+        except RunError:  # what is damaged goes with the folder; its host, if it had one, does not know
+            known, record = {}, None
         if known and record is not None and (host := self.root / str(known["folder"])).exists():
             roster = Roster(host)
             entry = roster.entries.get(record.id)

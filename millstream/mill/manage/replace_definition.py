@@ -20,6 +20,7 @@ from millstream.mill.answers import Answer
 from millstream.mill.context import Context
 from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.rename_starts import rename_starts
 from millstream.mill.engine.running import RunningQuery, has_started
 from millstream.mill.home.home import QUERIES
 from millstream.mill.manage.dependants import bind_dependants, check_no_circle, check_state, dependants_of
@@ -219,6 +220,7 @@ def _undo(change: Change, before: Sequence[Entry], earlier: Catalog, at: Context
     if change.renames:
         for step in change.steps:
             _write_record(step.before, at)
+        _rename_starts(change.new, change.old, at)
     with contextlib.suppress(RunError):
         _swap_listener(change.new, change.old, at)
 
@@ -226,9 +228,15 @@ def _undo(change: Change, before: Sequence[Entry], earlier: Catalog, at: Context
 def _rename_records(change: Change, stored: Sequence[Entry], at: Context) -> None:
     for step in change.steps:
         _write_record(step.now, at)
+    _rename_starts(change.old, change.new, at)
     with at.definitions.store.transaction():
         for entry in stored:
             at.definitions.store.put(replace(entry, pending=None))
+
+
+def _rename_starts(was: Definition, is_: Definition, at: Context) -> None:
+    if isinstance(is_, Stream):
+        rename_starts(at.engine.home, was.name, is_.name)
 
 
 def _write_record(prepared: Prepared, at: Context) -> None:

@@ -10,6 +10,7 @@ from millstream.catalog.definitions import PythonAggregate, Query, Stream
 from millstream.errors import MillstreamError
 from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.rename_starts import rename_starts
 from millstream.mill.manage.queries import carry_results, complete_drop, forget_left_over
 from millstream.mill.manage.views import forget_without_query
 from millstream.mill.manner import Display, Manner
@@ -32,8 +33,7 @@ class Resumed:
 def recover(definitions: Definitions) -> None:
     """Complete what a process that was killed had begun; what it had not really begun was never there."""
     for entry in definitions.store.entries():
-        begun = definitions.home.has_begun(entry.name) if wants_to_run(entry) else False
-        if entry.pending == DROPPING or (entry.pending == CREATING and not begun):
+        if entry.pending == DROPPING or (entry.pending == CREATING and not definitions.home.has_begun(entry.name)):
             complete_drop(entry, definitions)
         elif entry.pending == CREATING:
             definitions.store.put(replace(entry, pending=None))
@@ -50,8 +50,27 @@ def resume(engine: Engine, display: Display) -> Resumed:
         catalog = definitions.catalog
         waiting = [entry for entry in definitions.store.entries() if catalog.at(entry.key) is None]
         bound, problems = _take_up(waiting, engine)
+        problems += _complete_renames(bound, engine)
         queries, failures = _start_all(bound, engine, display)
     return Resumed(tuple(queries), (*problems, *failures, *unknown_folders(definitions)))
+
+
+def _complete_renames(bound: Sequence[tuple[Entry, Again]], engine: Engine) -> list[str]:
+    """Do the rest of an ALTER ... RENAME that was killed: what queries have left behind fits, under the new names."""
+    store, home, problems = engine.definitions.store, engine.home, []
+    for entry, again in bound:
+        if entry.pending != RENAMING:
+            continue
+        try:
+            if isinstance(again.definition, Query) and (record := home.record_of(entry.name)) is not None:
+                home.write_record(entry.name, replace(engine.starter.prepare(again.definition).record, id=record.id))
+            elif isinstance(again.definition, Stream):
+                for version in store.versions(entry)[-2:-1]:
+                    rename_starts(home, version.name, entry.name)
+            store.put(replace(entry, pending=None))
+        except MillstreamError as problem:
+            problems.append(f"{entry.kind} {entry.name} was being renamed: {problem}")
+    return problems
 
 
 def mend(engine: Engine, display: Display) -> list[str]:
@@ -152,9 +171,5 @@ def _bind(entry: Entry, catalog: Catalog, engine: Engine) -> Again:
 
 def _ready(query: Query, entry: Entry, engine: Engine, display: Display) -> Ready:
     with told_in_a_sentence():
-        prepared = engine.starter.prepare(query)
-        if entry.pending == RENAMING:
-            if (record := engine.home.record_of(query.name)) is not None:
-                engine.home.write_record(query.name, replace(prepared.record, id=record.id))
-            engine.definitions.store.put(replace(entry, pending=None))
-        return Ready(prepared, Manner(settings_of(entry), display))
+        engine.home.host_of(query.name)  # says so if it cannot tell
+        return Ready(engine.starter.prepare(query), Manner(settings_of(entry), display))

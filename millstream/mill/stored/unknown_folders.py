@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.mill.home import QUERIES, STREAMS, TABLES
+from millstream.mill.home.home import QUERIES, STREAMS, TABLES
 from millstream.mill.stored.definitions import Definitions, folder_kind
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
+from millstream.errors import RunError
 from millstream.spark.hosts.member import Crew, Member, SharedState
 
 ROSTER = "roster.json"
@@ -159,6 +160,10 @@ def _entries(folder: Path) -> Iterable[Entry]:
         return [Entry(**one) for one in json.loads((folder / ROSTER).read_text())]
     except FileNotFoundError:
         return []
+    except (TypeError, ValueError):
+        raise RunError(
+            f"{folder / ROSTER} is damaged\nhelp: bring it back, or DROP the queries of this host and begin anew"
+        ) from None
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -116,8 +116,10 @@ class RegistrationLog:
         self.file = file
         self._durable = durable
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.stat().st_size < ID_BYTES:
+        if not file.exists():
             self.rewrite(())
+        elif file.stat().st_size < ID_BYTES:  # it is never written that way
+            raise RunError(f"{file} is damaged\nhelp: bring it back, or remove it to begin without registrations")
         else:
             tail = read_log(file)
             if tail.end < file.stat().st_size:

@@ -95,19 +95,19 @@ class Run:
         self.world.settle(done, cut, found, set(said["registrations"]), self.files.count)
 
     def _speak(self, mill: CommandedMill, statements: tuple[int, int]) -> None:
-        count, took = self.chance.randint(*statements), 1.0
+        count, took = self.chance.randint(*statements), [1.0]
         for number in range(count):
             statement = self.world.draw()
             self.said.append(statement.text)
             begun, timer = time.monotonic(), None
             if number == count - 1:
-                timer = mill.kill_in(self.chance.uniform(0, 1.5 * took), self.chance.random() < 0.5)
+                timer = mill.kill_in(self.chance.uniform(0, 1.5 * sum(took) / len(took)), self.chance.random() < 0.5)
             mill.ask(statement.text)
             if (said := mill.answer()) is None:
                 self.said.append("-- killed")
                 self.cut = statement
                 return
-            took = max(time.monotonic() - begun, took)
+            took.append(time.monotonic() - begun)
             assert "done" in said, said
             self._settle(statement, None, said)
             if timer is not None:
@@ -124,7 +124,7 @@ class Run:
         begun = time.monotonic()
         with connect(self.base / "home", base=self.base, master="local[2]", resumes=True) as mill:
             self.resumed = time.monotonic() - begun, len(mill.resumed.queries)
-            assert mill.resumed.problems == ()
+            assert mill.resumed.problems == (), mill.resumed.problems
             agrees(mill)
             said = {"queries": shown(mill), "registrations": known(mill)}
             self._settle(None, self.cut, said)

@@ -70,6 +70,15 @@ def test_a_log_that_is_damaged_in_the_middle_is_refused(tmp_path: Path) -> None:
         RegistrationLog(tmp_path / "log")
 
 
+def test_a_log_that_is_cut_off_within_its_head_is_refused(tmp_path: Path) -> None:
+    log = RegistrationLog(tmp_path / "log")
+    log.append(adding(0, 0))
+    log.close()
+    (tmp_path / "log").write_bytes(b"")
+    with pytest.raises(RunError, match="log is damaged\nhelp: bring it back, or remove it to begin without"):
+        RegistrationLog(tmp_path / "log")
+
+
 def matching(file: Path) -> Matching:
     terms = MatchTerms(equal=((Whole(ColumnOf("item", None)), Whole(ColumnOf("wanted", None))),))
     return Matching("1", file, terms, ID, (("wanted", pa.int32(), "item"),), ("item",), (ID,))
