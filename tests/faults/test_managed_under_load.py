@@ -16,7 +16,7 @@ from tests.faults.under_load.run import Run
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.timeout(3600 if THOROUGH else 300)]
 
-KILLS = 10 if THOROUGH else 2
+KILLS = 6 if THOROUGH else 2
 STATEMENTS = (4, 14) if THOROUGH else (3, 6)
 
 

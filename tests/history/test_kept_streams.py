@@ -104,6 +104,26 @@ def test_a_query_starts_where_it_says_and_goes_on(spark: object, tmp_path: Path)
     assert found == {"all": everything, "e": everything, "n": [98, 99], "t": [7, 8, 9, 99]}
 
 
+def test_a_rename_leaves_queries_where_they_began(live_mill: Mill, tmp_path: Path) -> None:
+    put(tmp_path / "in", "a", *ROWS[:4])
+    live_mill.execute(STREAM + "CREATE QUERY everything AS SELECT id FROM s; CREATE QUERY halted AS SELECT id FROM s")
+    live_mill.query("everything").process_available()
+    live_mill.execute("STOP QUERY halted")
+    select = "SELECT window_start, count(*) [RANGE 2 SECONDS, WA ts] AS n FROM s START AT NOW"
+    live_mill.execute(f"CREATE QUERY since AS {select}")
+    put(tmp_path / "in", "b", *ROWS[4:7])
+    live_mill.query("since").process_available()
+    live_mill.execute("ALTER STREAM s RENAME TO renamed")
+    assert "halted" in live_mill.engine.streams.readers.held("renamed"), "what it has still to read is not trimmed"
+    put(tmp_path / "in", "c", *ROWS[7:], "10,2024-01-01T00:01:00,1")
+    live_mill.query("since").process_available()
+    found = live_mill.query("since").to_arrow().sort_by("window_start")
+    assert [(start.second, n) for start, n in zip(*found.to_pydict().values(), strict=True)] == [(4, 2), (6, 2), (8, 2)]
+    live_mill.execute("START QUERY halted")
+    live_mill.query("halted").process_available()
+    assert ids(live_mill, "halted") == list(range(11))
+
+
 def test_windows_that_began_before_their_query_are_not_answered(mill: Mill, tmp_path: Path) -> None:
     """A window that lacks tuples would look like the others; landmark windows count from the start on."""
     put(tmp_path / "in", "a", *ROWS)
