@@ -82,7 +82,7 @@ class InCompany:
                     twin = site.mill.query(f"{case.query}{TWINS[1]}")
                     for query in (site.mill.query(case.query), twin):
                         if not isinstance(query.handle, MemberHandle):
-                            self.alone[case.name] = site.mill.engine.hosts.reasons[query.name.lower()]
+                            self.alone[case.name] = site.mill.engine.queries.alone[query.name.lower()]
                     try:
                         outcomes[f"{case.name}{TWINS[1]}"] = _rows_of(twin, case, arrival)
                     except Exception as problem:  # whatever it is, it is told under the name of the case
