@@ -42,7 +42,7 @@ def begun(home: Home, query: str, now: QueryRecord) -> Path:
 def batch(folder: Path, *logs: str) -> None:
     for log in logs:
         (folder / "checkpoint" / log).mkdir(parents=True, exist_ok=True)
-        (folder / "checkpoint" / log / "0").touch()
+        (folder / "checkpoint" / log / "0").write_text("v1\n{}")
 
 
 def test_other_state_is_refused_with_what_has_changed(home: Home) -> None:

@@ -18,6 +18,7 @@ from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.home.trust import check_file, check_queries, make_ours
 from millstream.spark.hosts.roster import Roster
 from millstream.spark.process.leftovers import LOCK, keep, new_folder
+from millstream.spark.run.whole_checkpoint import check_whole
 
 HOSTS, QUERIES, LOGS, STREAMS, TABLES = "hosts", "queries", "logs", "streams", "tables"
 """The kinds of folders."""
@@ -113,11 +114,14 @@ class Home:
         folder = self.query_folder(name)
         file = folder / "query.json"
         record = QueryRecord.load(file)
+        check_whole(folder)
+        fresh = not has_planned(folder)
         if record is None:
+            if not fresh:
+                raise RunError(f"{file} is gone\nhelp: bring it back, or remove {folder} to begin anew")
             folder.mkdir(parents=True, exist_ok=True)
             now.save(file)
             return QueryPlace(folder, now.id, fresh=True, new=True)
-        fresh = not has_planned(folder)
         if not fresh:
             try:
                 record.check(name, now, folder)
@@ -145,6 +149,7 @@ class Home:
 
     def host_place(self, folder: Path) -> QueryPlace:
         """The folder of a host. One that never came to a first batch begins anew."""
+        check_whole(folder)
         fresh = not has_planned(folder)
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)

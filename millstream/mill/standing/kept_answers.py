@@ -11,6 +11,8 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.errors import RunError
+
 NUMBER = "registration"
 """The column with the number of the registration that a row is for."""
 
@@ -57,8 +59,11 @@ class KeptAnswers:
         self._tables: dict[int, pa.Table] = {}
         others = NONE
         for file in sorted(folder.glob("*.arrow")):
-            with pa.ipc.open_file(pa.memory_map(str(file))) as source:
-                table = source.read_all()
+            try:
+                with pa.ipc.open_file(pa.memory_map(str(file))) as source:
+                    table = source.read_all()
+            except (pa.ArrowException, OSError) as problem:
+                raise RunError(f"{file} is damaged: {problem}\nhelp: bring it back, or remove it") from None
             if table.schema.equals(schema):
                 self._tables[int(file.stem)] = table
             else:  # they are of another SELECT, and nobody's any more

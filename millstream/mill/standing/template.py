@@ -58,8 +58,13 @@ class Template:
         self._durable = durable
         self._lock = threading.Lock()
         self._open = threading.Event()
-        self._log = RegistrationLog(log_file(place), durable)
         self._begun = NONE if place.fresh else _newest_batch(Path(place.checkpoint))
+        if self._begun != NONE and not log_file(place).exists():
+            raise RunError(
+                f"{log_file(place)} is gone\nhelp: bring it back, or DROP QUERY {query.name} to begin without "
+                "registrations"
+            )
+        self._log = RegistrationLog(log_file(place), durable)
         self._handles: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._given: dict[int, int] = {}

@@ -246,7 +246,12 @@ class Readers:
             file.parent.mkdir(parents=True, exist_ok=True)
             _save(file, declared)
             return
-        known = json.loads(file.read_text())
+        try:
+            known = dict(json.loads(file.read_text()))
+        except (TypeError, ValueError):
+            raise RunError(
+                f"{file} is damaged\nhelp: bring it back; or DROP STREAM {stream.name}, and its history begins anew"
+            ) from None
         changed = [name for name, value in declared.items() if known.get(name) != value]
         if changed:
             raise RunError(

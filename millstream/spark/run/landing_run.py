@@ -10,6 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.connectors.history.landing import PARTS, Landing
 from millstream.errors import RunError
 from millstream.history.log import Log, Part
+from millstream.spark.run.whole_checkpoint import check_whole
 
 
 def start_landing(
@@ -17,6 +18,7 @@ def start_landing(
 ) -> StreamingQuery:
     """Start to land a frame; with `once`, it ends when it has landed what is there."""
     check_checkpoint(log, checkpoint)
+    check_whole(checkpoint.parent, "drop the stream, and its history begins anew")
 
     def land(batch: DataFrame, number: int) -> None:
         if log.has(number):

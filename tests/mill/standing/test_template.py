@@ -108,11 +108,15 @@ def test_what_holds_from_when(house: House) -> None:
 
 
 def test_a_planned_batch_is_not_changed(house: House) -> None:
+    house.open(fresh=True)
     (house.folder / "checkpoint" / "offsets").mkdir(parents=True)
     (house.folder / "checkpoint" / "offsets" / "7").write_text("")
     template = house.open()
     template.register(rows("a"))
     assert [e.batch for e in template._log.entries()] == [8]
+    template._log.file.unlink()
+    with pytest.raises(RunError, match="registrations/log is gone\nhelp: bring it back, or DROP QUERY alert"):
+        house.open()
 
 
 def test_a_bounded_run_begins_when_the_script_is_done(house: House) -> None:
