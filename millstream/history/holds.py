@@ -10,6 +10,12 @@ from millstream.errors import RunError
 
 STARTS = "starts.json"
 
+MEMBER = "member.json"
+"""Says, in the folder of a query that is a member of a host, which folder has its progress: its path in the home."""
+
+UNKNOWN = 1 << 62
+"""Further than any log reaches."""
+
 
 def held(folders: Iterator[Path], stream: str) -> dict[str, int]:
     """The position from which each query, by the name of its folder, goes on reading a stream."""
@@ -30,12 +36,50 @@ def _next(folder: Path, stream: str) -> int | None:
         raise RunError(f"{folder / STARTS} is damaged\nhelp: bring it back, or remove {folder}") from None
     if stream not in starts:
         return None
-    checkpoint = folder / "checkpoint"
-    done = max((int(file.name) for file in (checkpoint / "commits").glob("[0-9]*")), default=-1)
+    begin = int(starts[stream][0])
+    if (host := _host_of(folder)) is not None:
+        begin = min(begin, _begin_of(host, stream, begin))
+    checkpoint = (host or folder) / "checkpoint"
+    return min(_ends(checkpoint, _last(checkpoint / "commits"), stream), default=begin)
+
+
+def planned_end(host: Path, stream: str) -> int:
+    """The position in the log of a stream up to which a host has planned its batches."""
+    checkpoint, name = host / "checkpoint", stream.lower()
+    last = _last(checkpoint / "offsets")
+    return _begin_of(host, name, 0) if last < 0 else min(_ends(checkpoint, last, name), default=UNKNOWN)
+
+
+def _last(batches: Path) -> int:
+    """The last batch of which a checkpoint has such a file, -1 if there is none."""
+    return max((int(file.name) for file in batches.glob("[0-9]*")), default=-1)
+
+
+def _ends(checkpoint: Path, batch: int, stream: str) -> list[int]:
+    """The positions in the log of a stream at which a batch ends, one for each time that it is read."""
     try:
-        lines = (checkpoint / "offsets" / str(done)).read_text().split("\n") if done >= 0 else []
+        lines = (checkpoint / "offsets" / str(batch)).read_text().split("\n") if batch >= 0 else []
     except FileNotFoundError:  # a later batch has ended meanwhile
         lines = []
     offsets = [json.loads(line) for line in lines if line.startswith('{"position"') or '"stream"' in line]
-    ends = [int(offset["position"]) for offset in offsets if offset.get("stream") == stream]
-    return min(ends, default=int(starts[stream][0]))
+    return [int(offset["position"]) for offset in offsets if offset.get("stream") == stream]
+
+
+def _host_of(folder: Path) -> Path | None:
+    """The folder of the host that a query is a member of."""
+    try:
+        return folder.parent.parent / str(json.loads((folder / MEMBER).read_text())["folder"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError):
+        raise RunError(f"{folder / MEMBER} is damaged\nhelp: bring it back, or remove {folder}") from None
+
+
+def _begin_of(host: Path, stream: str, otherwise: int) -> int:
+    """Where a host has begun, perhaps for members that have left."""
+    try:
+        return int(json.loads((host / STARTS).read_text())["starts"][stream][0])
+    except FileNotFoundError:
+        return otherwise
+    except (ValueError, KeyError):
+        raise RunError(f"{host / STARTS} is damaged\nhelp: bring it back, or remove {host}") from None

@@ -164,8 +164,8 @@ def test_who_runs_by_itself_and_why(mill: Mill, tmp_path: Path) -> None:
         "b": "reads with a",
         "every": "every tuple passes it: its rows are written by several tasks at once",
         "pairs": "it does not read one stream, once",
-        "d": "it reads the log of k, which is kept, from a position of its own",
-        "e": "it reads the log of k, which is kept, from a position of its own",
+        "d": "reads with e",
+        "e": "reads with d",
         "c": "SET sharing = off says so",
     }
     assert str(mill.execute("EXPLAIN a")[0].text).endswith("host.s: reads with b")

@@ -36,7 +36,7 @@ class Engine:
         self.bounded = BoundedRuns(self.planner, self.runtime, self.streams)
         self.queries = KnownQueries(definitions, self.readers)
         self.templates = Templates(self._template_names, durable=not self.home.temporary)
-        self.hosts = Hosts(self.home, self.runtime, self.planner, self.queries)
+        self.hosts = Hosts(self.home, self.runtime, self.planner, self.queries, self.streams)
         self.lone = LoneQueries(self.home, self.runtime, self.planner, self.streams, self.queries, self.templates)
         self.starter = Starter(definitions, self.lone, self.hosts)
 

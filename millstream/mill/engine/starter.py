@@ -66,15 +66,15 @@ class Starter:
         together = {number: group for group in self.hosts.decisions.companies(ready) for number in group}
         done: dict[int, RunningQuery | MillstreamError] = {}
         for number, one in enumerate(ready):
-            if number not in together:
-                outcome = self._start_alone(one)
-            else:
-                if number not in done:
-                    group = together[number]
-                    done.update(
-                        zip(group, self.hosts.starter.start([ready[each] for each in group], despite), strict=False)
-                    )
-                outcome = done[number]
+            group = together.get(number, [number])
+            if len(group) == 1 and (joined := self.hosts.joiner.join(one)) is not None:
+                done[number] = joined  # perhaps a host that one before it has started
+            elif number not in together:
+                done[number] = self._start_alone(one)
+            elif number not in done:
+                started = self.hosts.starter.start([ready[each] for each in group], despite)
+                done.update(zip(group, started, strict=False))
+            outcome = done[number]
             yield outcome
             if isinstance(outcome, MillstreamError) and not despite:
                 return

@@ -175,6 +175,15 @@ class Home:
         self.move_member(folder, host.folder)
         return place
 
+    def joining_place(self, name: str, now: QueryRecord, host: Path) -> QueryPlace:
+        """The folder of a query that is about to join a host that runs; it has not begun."""
+        folder = self.query_folder(name)
+        record = QueryRecord.load(folder / "query.json")
+        folder.mkdir(parents=True, exist_ok=True)
+        known = now if record is None else replace(now, id=record.id)
+        known.save(folder / "query.json")
+        return QueryPlace(folder, known.id, fresh=True, new=record is None, host=host)
+
     def move_member(self, query: Path, host: Path) -> None:
         """Write down in which host the query that has a folder is a member."""
         QueryPlace(query, "", fresh=False).save(HOST, {"folder": str(host.relative_to(self.root))})

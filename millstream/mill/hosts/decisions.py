@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Query
 from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.errors import RunError
+from millstream.history.moments import Bound
 from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.planner import Planner
 from millstream.mill.engine.prepared import Prepared, Ready
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.home.home import Home
+from millstream.mill.hosts.boarding import pace_of
+from millstream.mill.hosts.running_hosts import RunningHosts
 from millstream.plan.algebra import Node
 from millstream.plan.physical import physical
 from millstream.plan.physical.arrow_steps import Refused
@@ -27,11 +31,17 @@ from millstream.spark.hosts.host_sink import Aboard
 class Decisions:
     """Decides which queries share a reading, and notes why others do not."""
 
-    def __init__(self, home: Home, runtime: Runtime, planner: Planner, queries: KnownQueries) -> None:
-        self._home, self._runtime, self._planner, self._queries = home, runtime, planner, queries
+    def __init__(
+        self, home: Home, runtime: Runtime, planner: Planner, queries: KnownQueries, hosts: RunningHosts
+    ) -> None:
+        self._home, self._runtime, self._planner = home, runtime, planner
+        self._queries, self._hosts = queries, hosts
 
-    def consider(self, query: Query, logical: Node, settings: Settings) -> Considered:
-        """How a query would share the reading of its stream, or why it does not."""
+    def consider(
+        self, query: Query, logical: Node, settings: Settings, starts: Mapping[str, Bound] | None = None
+    ) -> Considered:
+        """How a query would share the reading of its stream, or why it does not. Where it starts, its answers begin."""
+        logical = self._planner.with_whole_windows(query, logical, starts or {})
         host = self._home.host_of(query.name) if query.name else None
         why = self._why_not(query, settings) if host is None else None
         if why is not None:
@@ -42,8 +52,11 @@ class Decisions:
             plan = shared_plan(logical, carried_out, facts)
         except Refused as refusal:
             return Considered(query.name, None, str(refusal), host)
-        pace = f"{settings.trigger_interval} {settings.heartbeats}"
-        return Considered(query.name, plan, "", host, pace, bucket_count(carried_out))
+        pace = pace_of(settings)
+        start = "" if query.start is None else str(query.start)
+        goes_on = plan.stream.keep is not None and not self._runtime.place.once
+        buckets = bucket_count(carried_out)
+        return Considered(query.name, plan, "", host, pace, buckets, start, goes_on and plan.stage is not None)
 
     def check(self, prepared: Prepared, settings: Settings) -> None:
         """Refuse a query that has begun in a host and could not go on there."""
@@ -56,17 +69,30 @@ class Decisions:
             )
 
     def companies(self, ready: Sequence[Ready]) -> list[list[int]]:
-        """The queries that begin in one host, by their places; of others it is noted why they do not."""
-        found = [self.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
+        """The queries that begin in one host, by their places; of others it is noted why they do not.
+
+        Those that can join a host that runs are none of them.
+        """
+        every = [self.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
+        found = [
+            one if self._hosts.open_to(one, ready[number].prepared.query) is None else replace(one, plan=None)
+            for number, one in enumerate(every)
+        ]
         together = companies(found)
         hosted = {number for numbers in together for number in numbers}
         for number, one in enumerate(found):
             if number in hosted:
                 self._queries.alone.pop(one.name.lower(), None)
             else:
-                alone = "" if one.plan is None else f"no query reads {one.plan.stream.name} that was started with it"
-                self._queries.alone[one.name.lower()] = one.why or alone
+                self._queries.alone[one.name.lower()] = one.why or self._why_alone(one)
         return together
+
+    def _why_alone(self, found: Considered) -> str:
+        if found.plan is None:
+            return ""
+        words = f"no query reads {found.plan.stream.name} that was started with it"
+        read_on = " and ".join(f"{host.name} has read on" for host in self._hosts.reading(found))
+        return f"{words}, and {read_on}" if read_on else words
 
     def explain(self, asked: Select | Query, settings: Settings, catalog: Catalog | None = None) -> str:
         """A line of EXPLAIN: whether others read a stream together with a query; nothing of one over tables."""
@@ -78,24 +104,24 @@ class Decisions:
 
     def _note(self, query: Query, logical: Node, settings: Settings) -> str:
         """What EXPLAIN says of sharing, of a query that runs or of one that does not."""
-        known = self._queries.alone.get(query.name.lower())
-        if known is not None:
-            return f"runs by itself: {known}"
         running = self._queries.by_name.get(query.name.lower())
         if running is not None and isinstance(running.handle, MemberHandle):
             return f"{running.handle.host.name}: {describe_member(running.handle.host, running.handle.aboard)}"
+        known = self._queries.alone.get(query.name.lower())
+        if known is not None:
+            return f"runs by itself: {known}"
         found = self.consider(query, logical, settings)
         if found.plan is None:
             return f"runs by itself: {found.why}"
-        return f"can share the reading of {found.plan.stream.name} with queries that are started together with it"
+        together = f"can share the reading of {found.plan.stream.name} with queries that are started together with it"
+        joined = " or ".join(host.name for host in self._hosts.reading(found))
+        return f"{together}; with START AT NOW, it would join {joined}" if joined else together
 
     def _why_not(self, query: Query, settings: Settings) -> str | None:
         if not settings.shares:
             return "SET sharing = off says so"
         if not self._runtime.place.shares:
             return "a query that fails is to be started again"
-        if query.start is not None:
-            return "it says where it begins"
         if self._runtime.has_spark and not str(self._runtime.spark.sparkContext.master).startswith("local"):
             return "its tasks run on other machines"
         if query.name and self._home.has_checkpoint(query.name):

@@ -4,51 +4,60 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark.errors import AnalysisException
 
 from millstream.connectors.places.query_place import QueryPlace
-from millstream.connectors.registry import connector
-from millstream.connectors.sinks import open_sinks
 from millstream.errors import MillstreamError, RunError
+from millstream.history.moments import Bound
 from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.prepared import Ready
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Runtime
-from millstream.mill.home.home import HOSTS, Home, has_planned
+from millstream.mill.engine.starts import start_of_host, starts_of
+from millstream.mill.home.home import HOSTS, Home
 from millstream.mill.home.trust import check_queries
-from millstream.mill.hosts.boarding import Boarding
+from millstream.mill.hosts.boarding import Boarding, begin_of, states_from
 from millstream.mill.hosts.decisions import Decisions
+from millstream.mill.hosts.member_runs import MemberRuns
+from millstream.mill.hosts.running_hosts import RunningHosts
+from millstream.mill.streams.open_streams import OpenStreams
 from millstream.plan.column_origins import holds_back
 from millstream.plan.sharing.decide import Considered
-from millstream.plan.sharing.states import states_for
-from millstream.spark.buckets import bucket_ids
-from millstream.spark.host import Host
+from millstream.spark.buckets import bucket_ids, task_count
 from millstream.spark.hosts.compile_member import Candidate, compile_members
 from millstream.spark.hosts.host_counts import HostCounts
 from millstream.spark.hosts.host_frame import Reading, host_frame
-from millstream.spark.hosts.host_query import HostQuery, MemberHandle
+from millstream.spark.hosts.host_query import HostQuery
 from millstream.spark.hosts.host_sink import Aboard
 from millstream.spark.hosts.member import Member, SharedState
 from millstream.spark.hosts.part import part
 from millstream.spark.hosts.roster import Roster
 from millstream.spark.process.failures import explain_failure, told_in_a_sentence
-from millstream.spark.run.progress import Counts
 from millstream.spark.run.query import Clocks, start
-from millstream.spark.run.silent_inputs import quiet_streams
+from millstream.spark.run.silent_inputs import quiet_stream, quiet_streams
 from millstream.spark.stage.local_copy import claim_copies
 
 
 class HostStarter:
-    """Starts the hosts of queries; `running` are those that have been started."""
+    """Starts the hosts of queries."""
 
-    def __init__(self, home: Home, runtime: Runtime, decisions: Decisions, queries: KnownQueries) -> None:
+    def __init__(
+        self,
+        home: Home,
+        runtime: Runtime,
+        decisions: Decisions,
+        queries: KnownQueries,
+        hosts: RunningHosts,
+        streams: OpenStreams,
+    ) -> None:
         self._home, self._runtime, self._decisions, self._queries = home, runtime, decisions, queries
-        self.running: list[HostQuery] = []
+        self._hosts, self._streams = hosts, streams
+        self._runs = MemberRuns(runtime.stored, streams.readers)
 
     def start(self, ready: Sequence[Ready], despite: bool) -> list[RunningQuery | MillstreamError]:
         """Start the host of some queries; what runs for each, or why it does not.
@@ -60,15 +69,16 @@ class HostStarter:
         try:
             with told_in_a_sentence():
                 place, found = self._place(ready)
+                self._streams.land(one.plan.stream for one in found if one.plan is not None)
                 roster = Roster(place.folder)
         except MillstreamError as problem:
             return [problem] * (len(ready) if despite else 1)
-        states = states_for([one.plan for one in found if one.plan is not None])
-        for one, considered, state in zip(ready, found, states, strict=True):
+        begins: dict[str | None, dict[str, Bound]] = {}
+        for one, considered in zip(ready, found, strict=True):
             self._queries.let_go(one)
             try:
                 with told_in_a_sentence():
-                    boarding.append(self._board(one, considered, state, place, roster))
+                    boarding.append(self._board(one, considered, place, roster, begins))
                     outcomes.append(RunError(f"query {one.name} was not started"))  # until it is
             except MillstreamError as problem:
                 outcomes.append(problem)
@@ -92,8 +102,8 @@ class HostStarter:
         found = [self._decisions.consider(one.prepared.query, one.prepared.plan, one.manner.settings) for one in ready]
         stream = next(one.plan.stream for one in found if one.plan is not None)
         folder = found[0].host or self._new_folder(stream.name)
-        for host in self.running:
-            if host.roster.folder == folder and not host.ended.is_set():
+        for host in self._hosts:
+            if host.roster.folder == folder:
                 names = " and ".join(one.name for one in found)
                 raise RunError(
                     f"query {names} left its host, which goes on without it: what the others read does not come again\n"
@@ -103,18 +113,26 @@ class HostStarter:
         return self._home.host_place(folder), found
 
     def _new_folder(self, stream: str) -> Path:
-        return self._free(self._home.host_folder(stream, number) for number in count(1))
+        return self._hosts.free(self._home.host_folder(stream, number) for number in count(1))
 
-    def _free(self, folders: Iterable[Path]) -> Path:
-        taken = {host.roster.folder for host in self.running if not host.ended.is_set()}
-        return next(folder for folder in folders if folder not in taken and not has_planned(folder))
-
-    def _board(self, ready: Ready, found: Considered, state: str | None, host: QueryPlace, roster: Roster) -> Boarding:
+    def _board(
+        self,
+        ready: Ready,
+        found: Considered,
+        host: QueryPlace,
+        roster: Roster,
+        begins: dict[str | None, dict[str, Bound]],
+    ) -> Boarding:
         """Make the place of a member, which must be able to go on if it has begun."""
         query = ready.prepared.query
         assert found.plan is not None  # noqa: S101  (only such are together)
         place = self._home.member_place(query.name, ready.prepared.record, host)
-        entry = roster.entries.get(place.id)
+        entry, state = roster.entries.get(place.id), None
+        starts = starts_of(query, place, [found.plan.stream], self._streams.readers, begins)
+        if starts:
+            found = self._decisions.consider(query, ready.prepared.plan, ready.manner.settings, starts)
+        if found.plan is None:
+            raise RunError(f"query {query.name} cannot run in a host: {found.why}")
         if not host.fresh:
             if entry is None:
                 raise RunError(f"{host.folder} is damaged: it does not know query {query.name}")
@@ -126,7 +144,7 @@ class HostStarter:
                     "help: DROP QUERY and start it anew, or give it another name, to read from the beginning"
                 )
             state = entry.state
-        return Boarding(ready, found.plan, found.buckets, state, place)
+        return Boarding(ready, found.plan, found.buckets, state, place, begin_of(found.plan.stream, starts))
 
     def _part_others(self, place: QueryPlace, roster: Roster, boarding: Sequence[Boarding]) -> None:
         """Members that are not started now with the others are given hosts of their own, from which they can go on."""
@@ -140,7 +158,7 @@ class HostStarter:
                 roster.end(entry.member, first, "it was not started with the others", dropped=True)
 
     def _part(self, host: Path, query: Path, member: str, batch: int) -> None:
-        own = self._free(host.with_name(str(number)) for number in count(1))
+        own = self._hosts.free(host.with_name(str(number)) for number in count(1))
         shutil.rmtree(own, ignore_errors=True)
         part(host, own, member, batch)
         self._home.move_member(query, own)
@@ -148,20 +166,29 @@ class HostStarter:
     def _begin(self, boarding: Sequence[Boarding], place: QueryPlace, roster: Roster) -> list[RunningQuery]:
         here = self._runtime.host_for(place)
         stream = boarding[0].plan.stream
+        if stream.keep is not None:
+            here = replace(here, starts=start_of_host(place, stream.name, [one.begin.position for one in boarding]))
+        if place.fresh:
+            states = states_from([(one.plan, one.begin) for one in boarding])
+            for one, state in zip(boarding, states, strict=True):
+                one.state = state
         counts = HostCounts(stream=stream)
         name = f"host.{stream.name}" + (f".{roster.folder.name}" if roster.folder.name != "1" else "")
-        places = {one.place.id: one.place.folder for one in boarding}
 
         def leave(one: Aboard, batch: int) -> None:
-            self._part(roster.folder, places[one.member.id], one.member.id, batch)
+            query = self._home.folders_of_members(roster.folder)[one.member.id]
+            self._part(roster.folder, query, one.member.id, batch)
 
-        host = HostQuery(name, here, roster, counts, leave)
+        host = HostQuery(name, here, roster, counts, leave, boarding[0].pace)
         try:
             wanted = [one.buckets for one in boarding]
+            if stream.keep is not None:
+                wanted.append(task_count(here.spark))  # whoever joins finds as many
             bucket_ids(here, None if None in wanted else max(each or 1 for each in wanted))
-            compiled = compile_members([Candidate(b.place.id, b.ready.name, b.plan, b.state) for b in boarding], here)
+            candidates = [Candidate(b.place.id, b.ready.name, b.plan, b.state, b.begin) for b in boarding]
+            compiled = compile_members(candidates, here)
             for one, (member, _) in zip(boarding, compiled, strict=True):
-                self._open(one, member, here, host)
+                self._runs.board(one, member, self._runs.sink(one, host), host)
             self._enroll(boarding, compiled, host)
             self._start(host, boarding, [state for _, state in compiled], place)
         except BaseException as problem:
@@ -171,25 +198,8 @@ class HostStarter:
             if isinstance(problem, AnalysisException):
                 raise RunError(f"Spark refused the reading of {stream.name}: {explain_failure(problem)}") from problem
             raise
-        self.running = [other for other in self.running if not other.ended.is_set()]
-        self.running.append(host)
-        return [self._running(one, host) for one in boarding]
-
-    def _open(self, one: Boarding, member: Member, here: Host, host: HostQuery) -> None:
-        prepared, manner, earlier = one.ready.prepared, one.ready.manner, one.ready.results
-        if connector(prepared.sinks[0].address).kept:
-            kept = manner.settings.results_kept
-            one.results = self._runtime.stored.open(prepared.query, member.columns, kept, one.place, earlier)
-        results, name = one.results, prepared.query.name
-
-        def deliver(table: pa.Table, batch: int) -> None:
-            if results is not None:
-                results.add(table, batch)
-            else:
-                manner.display(name, table)
-
-        target = open_sinks(here, prepared.sinks, one.place, deliver)
-        one.aboard = host.sink.aboard[member.id] = Aboard(member, target, Counts())
+        self._hosts.add(host)
+        return [self._runs.running(one, host) for one in boarding]
 
     def _enroll(
         self, boarding: Sequence[Boarding], compiled: Sequence[tuple[Member, SharedState | None]], host: HostQuery
@@ -198,9 +208,11 @@ class HostStarter:
         roster, place = host.roster, host.host.place
         assert place is not None  # noqa: S101  (a host has one)
         here = {member.id for member, _ in compiled}
+        folders = self._home.folders_of_members(roster.folder)
         for entry in list(roster.entries.values()):
             if entry.member not in here and not entry.dropped:
-                roster.end(entry.member, roster.first_batch, entry.why or "it was not started with the others")
+                why, lost = entry.why or "it was not started with the others", entry.member not in folders
+                roster.end(entry.member, roster.first_batch, why, dropped=lost)  # a kill came before it had joined
         for (member, state), one in zip(compiled, boarding, strict=True):
             if place.fresh:
                 if not roster.add(member, state, 0):
@@ -220,7 +232,10 @@ class HostStarter:
         reading = Reading(boarding[0].plan.stream, boarding[0].plan.files, columns, ordered)
         stateful = [one.logical for one in boarding if one.plan.stage is not None]
         quiet = quiet_streams(stateful[0]) if stateful else ()
-        clocks = Clocks(None, quiet, settings.heartbeats, any(holds_back(plan) for plan in stateful))
+        logs = {reader.stream.name: reader.tell for reader in self._runs.readers_of(boarding[0])}
+        if logs and (falls_silent := quiet_stream(reading.stream)) is not None:
+            quiet = (falls_silent,)  # one that joins may wait for it
+        clocks = Clocks(None, quiet, settings.heartbeats, any(holds_back(plan) for plan in stateful), logs)
         label = self._runtime.follow(host.name, host.counts)
         handle = start(
             host.host,
@@ -237,9 +252,3 @@ class HostStarter:
         )
         claim_copies(place.id)
         host.run(handle)
-
-    def _running(self, one: Boarding, host: HostQuery) -> RunningQuery:
-        assert one.aboard is not None  # noqa: S101  (it was opened)
-        prepared, handle = one.ready.prepared, MemberHandle(host, one.aboard)
-        streams, manner = prepared.streams, one.ready.manner
-        return RunningQuery(prepared.query, handle, one.aboard.counts, one.results, one.place, manner, streams)

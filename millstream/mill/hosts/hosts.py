@@ -11,16 +11,24 @@ from millstream.mill.engine.runtime import Runtime
 from millstream.mill.home.home import Home
 from millstream.mill.hosts.decisions import Decisions, describe_member
 from millstream.mill.hosts.host_starter import HostStarter
+from millstream.mill.hosts.joiner import Joiner
+from millstream.mill.hosts.member_runs import MemberRuns
+from millstream.mill.hosts.running_hosts import RunningHosts
+from millstream.mill.streams.open_streams import OpenStreams
 from millstream.spark.hosts.host_query import HostQuery, MemberHandle
 
 
 class Hosts:
     """The queries that share a reading: how they are chosen, start and end."""
 
-    def __init__(self, home: Home, runtime: Runtime, planner: Planner, queries: KnownQueries) -> None:
+    def __init__(
+        self, home: Home, runtime: Runtime, planner: Planner, queries: KnownQueries, streams: OpenStreams
+    ) -> None:
         self._queries = queries
-        self.decisions = Decisions(home, runtime, planner, queries)
-        self.starter = HostStarter(home, runtime, self.decisions, queries)
+        running = RunningHosts(streams.readers)
+        self.decisions = Decisions(home, runtime, planner, queries, running)
+        self.starter = HostStarter(home, runtime, self.decisions, queries, running, streams)
+        self.joiner = Joiner(home, self.decisions, running, queries, MemberRuns(runtime.stored, streams.readers))
 
     def listing(self) -> list[tuple[str, str | None, str | None, str]]:
         """The queries that run: each with its host and its state, and what it shares, or why it does not."""

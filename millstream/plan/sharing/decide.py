@@ -14,7 +14,8 @@ from millstream.plan.sharing.states import has_panes
 class Considered:
     """A query of which is known how it would share a reading, or `why` it does not.
 
-    `host` is where it has begun. Those that have not must have the same `pace`; it wants so many `buckets`.
+    `host` is where it has begun. Those that have not must have the same `pace` and say the same of their `start`; it
+    wants so many `buckets`. `takes_others`: queries that come later can join it.
     """
 
     name: str
@@ -23,19 +24,26 @@ class Considered:
     host: Path | None = None
     pace: str = ""
     buckets: int | None = 1
+    start: str = ""
+    takes_others: bool = False
 
 
 def companies(found: Sequence[Considered]) -> list[list[int]]:
     """The queries that meet in one host, by their places: those over one stream that begin at the same point.
 
-    One that is alone over its stream stays by itself, unless it has begun in a host.
+    One that is alone over its stream stays by itself, unless it has begun in a host, or others can join it.
     """
-    groups: dict[tuple[str, bool, Path | None, str], list[int]] = {}
+    groups: dict[tuple[str, bool, Path | None, str, str], list[int]] = {}
     for number, one in enumerate(found):
         if one.plan is not None:
-            pace = "" if one.host else one.pace
-            groups.setdefault((one.plan.stream.name.lower(), one.plan.files, one.host, pace), []).append(number)
-    return [numbers for (_, _, host, _), numbers in groups.items() if len(numbers) > 1 or host is not None]
+            pace, start = ("", "") if one.host else (one.pace, one.start)
+            where = one.plan.stream.name.lower(), one.plan.files, one.host, pace, start
+            groups.setdefault(where, []).append(number)
+    return [
+        numbers
+        for (_, _, host, _, _), numbers in groups.items()
+        if len(numbers) > 1 or host is not None or found[numbers[0]].takes_others
+    ]
 
 
 def told_of(name: str, state: str | None, others: Sequence[tuple[str, str | None]]) -> str:

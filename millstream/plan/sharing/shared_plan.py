@@ -31,7 +31,7 @@ class SharedPlan:
     of the stage to its rows. `read` are the columns that it reads of the stream, `columns` those of its rows.
     `state` is the id of its state: queries with the same one need it once. Those with the same `panes` can have their
     windows answered from the same panes; `pane` is the width of those that it would have alone. `files`: tuples are
-    read without Spark.
+    read without Spark, also if they are those of a log.
     """
 
     stream: Stream
@@ -76,9 +76,19 @@ def reads_files(scan: Scan, facts: Facts) -> bool:
     """Whether files of a stream can be read by those who use its tuples, without Spark."""
     try:
         check_reading(Exchange(scan, scan, {}, scan.stream.time, None), scan, facts)
-    except Refused:
+    except Refused as refusal:
+        _refuse_log(scan, str(refusal))
         return False
-    return not any(item.name == scan.stream.time for item in scan.stream.computed)
+    if any(item.name == scan.stream.time for item in scan.stream.computed):
+        _refuse_log(scan, f"its time stamp {scan.stream.time} is computed")
+        return False
+    return True
+
+
+def _refuse_log(scan: Scan, why: str) -> None:
+    """Positions are known where tasks read a log by themselves."""
+    if scan.stream.keep is not None:
+        raise Refused(f"Spark reads the log of {scan.stream.name}: {why}")
 
 
 def _refuse_plans_of_other_shape(plan: Node) -> None:
@@ -96,8 +106,6 @@ def _refuse_plans_of_other_shape(plan: Node) -> None:
     scans = [step for step in found if isinstance(step, Scan)]
     if len(scans) != 1:
         raise Refused("it does not read one stream, once")
-    if scans[0].stream.keep is not None:
-        raise Refused(f"it reads the log of {scans[0].stream.name}, which is kept, from a position of its own")
     if scans[0].stream.source is None:
         raise Refused("its stream has no source")
     stages = [step for step in found if isinstance(step, STAGES)]

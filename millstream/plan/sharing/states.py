@@ -21,6 +21,16 @@ def states_for(plans: Sequence[SharedPlan]) -> list[str | None]:
     return [None if plan.state is None else shared.get(plan.state, plan.state) for plan in plans]
 
 
+def begun_at(state: str, mark: str) -> str:
+    """The id of a state that does not begin with its host, but at a point that a mark names.
+
+    >>> begun_at("0123456789abcdef-5000000", "17"), begun_at("0123456789abcdef", "17")
+    ('0123456789abcdef.17-5000000', '0123456789abcdef.17')
+    """
+    what, dash, width = state.partition("-")
+    return f"{what}.{mark}{dash}{width}"
+
+
 def pane_of(state: str) -> int:
     """The width of the panes of a state that several windows share.
 

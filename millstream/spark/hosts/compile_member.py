@@ -15,7 +15,7 @@ from millstream.plan.physical.nodes import Stage
 from millstream.plan.sharing.shared_plan import SharedPlan
 from millstream.plan.sharing.states import has_panes, pane_of
 from millstream.spark.host import Host
-from millstream.spark.hosts.member import Answers, Member, SharedState
+from millstream.spark.hosts.member import FIRST, Answers, Begin, Member, SharedState
 from millstream.spark.lower.stage_inputs import Inflow
 from millstream.spark.lower.stage_lowering import StageJob
 from millstream.spark.lower.time_bounds import limits_of
@@ -26,12 +26,16 @@ from millstream.spark.stage.unnest import nested_columns, unnested_schema
 
 @dataclass(frozen=True)
 class Candidate:
-    """A query that is to be a member: its id and name, what it does, and the id of its state in the host."""
+    """A query that is to be a member: its id and name, what it does, and the id of its state in the host.
+
+    In the log of a kept stream it begins somewhere.
+    """
 
     id: str
     name: str
     plan: SharedPlan
     state: str | None
+    begin: Begin = FIRST
 
 
 def compile_members(found: Sequence[Candidate], host: Host) -> list[tuple[Member, SharedState | None]]:
@@ -59,7 +63,7 @@ def _with_panes(state: SharedState, jobs: Mapping[str, WindowAggregateJob]) -> S
 def _compiled(one: Candidate, host: Host) -> tuple[Member, SharedState | None, WindowAggregateJob | None]:
     plan = one.plan
     if plan.stage is None or one.state is None:
-        return Member(one.id, one.name, plan.columns, plan.read, plan.before), None, None
+        return Member(one.id, one.name, plan.columns, plan.read, plan.before, begin=one.begin), None, None
     step = plan.stage.step
     names = {f"__r{number}": call.name for number, call in enumerate(_calls(step))}
     _, own, _ = _job(plan.stage, host)
@@ -71,8 +75,9 @@ def _compiled(one: Candidate, host: Host) -> tuple[Member, SharedState | None, W
     )
     inlet = replace(inflow.inlet, limits=limits_of(plan.stream, host))
     feed = Feed(0, inflow.origin.slack, 0, inlet.order)
-    state = SharedState(one.state, plan.read, inlet, plan.before, feed, job.make)
-    return Member(one.id, one.name, plan.columns, state=one.state, answers=answers), state, work
+    state = SharedState(one.state, plan.read, inlet, plan.before, feed, job.make, one.begin)
+    member = Member(one.id, one.name, plan.columns, state=one.state, answers=answers, begin=one.begin)
+    return member, state, work
 
 
 def _job(stage: Stage, host: Host) -> tuple[Inflow, StageJob, WindowAggregateJob | None]:

@@ -68,6 +68,8 @@ class HostCounts(Counts):
             return
         metrics = {state: stage_metrics(marks, self.stream) for state, marks in said.marks.items()}
         numbered = {f"{STAGE}{number}": metrics[state] for number, state in enumerate(sorted(metrics), 1)}
+        for stage in [stage for stage in self.waits if stage.isdigit() and int(stage) > len(numbered) > 0]:
+            self.waits.pop(stage)  # of a state that is gone
         super().add(_with(progress, numbered, said.beyond, self.stream))
         for follower in said.followers:
             own, marks = {}, said.marks.get(follower.state or "")

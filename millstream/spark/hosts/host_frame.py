@@ -13,6 +13,7 @@ from millstream.catalog.arrow import arrow_schema
 from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.connectors.files.arrow_ingress import BAD_FILES, FILES, PATH, ROWS, WRITTEN_SQL
 from millstream.connectors.files.file_lists import FILES_SCHEMA, source_path, stream_reader
+from millstream.connectors.history.source import log_reader
 from millstream.connectors.registry import options_of
 from millstream.plan.scans import Scan
 from millstream.spark.buckets import bucket_ids
@@ -20,6 +21,7 @@ from millstream.spark.host import Host
 from millstream.spark.hosts.freight import FREIGHT_SCHEMA, GIVEN_SCHEMA, Kind
 from millstream.spark.hosts.host_bucket import STAGE, Bow
 from millstream.spark.hosts.host_ingress import COUNTED_SCHEMA, Quay, host_file_ingress, host_ingress
+from millstream.spark.hosts.host_log_ingress import host_log_ingress
 from millstream.spark.hosts.host_stage import HostStage
 from millstream.spark.lower.control_stream import marks_of
 from millstream.spark.lower.lowering import lower
@@ -34,7 +36,7 @@ from millstream.spark.stage.packets import PACKET_SCHEMA
 
 @dataclass(frozen=True)
 class Reading:
-    """How a host reads its stream: by itself, if these are `files` for that, or by way of Spark.
+    """How a host reads its stream: by itself, if these are `files` for that or a log, or by way of Spark.
 
     `columns` are those that Spark gives; `ordered`, tuples are numbered as they arrive.
     """
@@ -51,7 +53,8 @@ def host_frame(reading: Reading, host: Host, start: str) -> DataFrame:
     folder, stream = Path(host.place.folder), reading.stream
     time = stream.time if reading.files else None if stream.time is None else str(stream.time)
     quay = Quay(folder, bucket_ids(host, None), limits_of(stream, host), time, reading.ordered)
-    freight = _of_files(reading, quay, host) if reading.files else _of_rows(reading, quay, host)
+    read = _of_rows if not reading.files else _of_files if stream.keep is None else _of_log
+    freight = read(reading, quay, host)
     marks = marks_of(host.spark, host.place.control, one_by_one=host.once)
     marks = marks.mapInArrow(control_marks(quay.buckets, {stream.name: [0]}), PACKET_SCHEMA)
     words = ["bucket", "'' AS who", f"'{Kind.PACKET}' AS kind", "payload"]
@@ -67,6 +70,13 @@ def _of_rows(reading: Reading, quay: Quay, host: Host) -> DataFrame:
     return map_in_arrow(tuples.select(*map(quoted, names)), names, host_ingress(quay), FREIGHT_SCHEMA)
 
 
+def _of_log(reading: Reading, quay: Quay, host: Host) -> DataFrame:
+    stream = reading.stream
+    ranges = log_reader(host, stream).load()
+    freight = ranges.mapInArrow(host_log_ingress(quay, host.history_of(stream.name)), COUNTED_SCHEMA)
+    return _counted(freight, stream, (ROWS, FILES, BAD_FILES))
+
+
 def _of_files(reading: Reading, quay: Quay, host: Host) -> DataFrame:
     stream = reading.stream
     assert stream.source is not None  # noqa: S101  (it has files)
@@ -76,6 +86,10 @@ def _of_files(reading: Reading, quay: Quay, host: Host) -> DataFrame:
     judged = stream.on_bad_file is OnBadFile.REJECT
     read = host_file_ingress(quay, arrow_schema(stream.arriving) if judged else None)
     freight = files.mapInArrow(read, COUNTED_SCHEMA)
-    counts = [ROWS, FILES, *([BAD_FILES] if judged else [])]
+    return _counted(freight, stream, (ROWS, FILES, BAD_FILES) if judged else (ROWS, FILES))
+
+
+def _counted(freight: DataFrame, stream: Stream, counts: Collection[str]) -> DataFrame:
+    """The freight, of which Spark counts what was read for it."""
     counted = freight.observe(f"{READ}{STAGE}.0.{stream.name}", *(F.sum(count).alias(count) for count in counts))
     return counted.select("bucket", "who", "kind", "payload")

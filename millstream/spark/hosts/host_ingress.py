@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from millstream.operators.tuples.row_steps import Compute, Keep, Step
 from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.spark.hosts.common_steps import CommonSteps
 from millstream.spark.hosts.freight import FREIGHT_FIELDS, FREIGHT_SCHEMA, Kind, Piece, loaded, said_of
-from millstream.spark.hosts.member import Crew, SharedState
+from millstream.spark.hosts.member import Crew, Member, SharedState
 from millstream.spark.hosts.roster import crew
 from millstream.spark.stage import marks
 from millstream.spark.stage.arrival_order import Run, Runs, number_rows, task_number
@@ -100,28 +101,30 @@ def host_file_ingress(quay: Quay, declared: pa.Schema | None) -> Arrow:
                 read += found.read
                 times = None if quay.time is None else chunk[quay.time].cast(pa.int64())
                 if found.run is not None:
-                    chunk, runs = _in_run(chunk, found.run)
+                    chunk, runs = in_run(chunk, found.run)
                 hold.take(chunk, times, None, runs)
                 if hold.is_full:
-                    yield _counted(hold.unloaded(), read, files, 0)
+                    yield counted(hold.unloaded(), read, files, 0)
                     files, read = 0, 0
-            yield _counted(hold.unloaded() or [_nothing(quay)], read + reader.bad, files, reader.bad)
+            yield counted(hold.unloaded() or [nothing_said(quay)], read + reader.bad, files, reader.bad)
         freeze_imported_modules()
 
     return run
 
 
-def _nothing(quay: Quay) -> tuple[int, Piece]:
+def nothing_said(quay: Quay) -> tuple[int, Piece]:
     """A piece that says nothing, so that something can be counted with it."""
     return quay.buckets[0], Piece("", Kind.REJECTED, b"0")
 
 
-def _in_run(rows: pa.Table, run: Run) -> tuple[pa.Table, Runs]:
+def in_run(rows: pa.Table, run: Run) -> tuple[pa.Table, Runs]:
+    """The rows of a run with their numbers in it."""
     size = rows.num_rows
     return rows.append_column(ARRIVAL, pa.array(np.arange(size))), (run._replace(size=size),)
 
 
-def _counted(lot: list[tuple[int, Piece]], rows: int, files: int, bad: int) -> pa.RecordBatch:
+def counted(lot: list[tuple[int, Piece]], rows: int, files: int, bad: int) -> pa.RecordBatch:
+    """A lot of freight, whose first piece counts what was read for it."""
     freight = loaded(lot)
     rest = [0] * (freight.num_rows - 1)
     counts = [pa.array([count, *rest], pa.int64()) for count in (rows, files, bad)]
@@ -134,6 +137,21 @@ class _Seen(NamedTuple):
     said: pa.Table | None
     judged: Judged
     runs: Runs
+    promises: tuple[int, ...]
+
+
+class _Party:
+    """Members and states that are given the same tuples: those stamped at a time or later, if they say so."""
+
+    def __init__(self, time: int | None, states: Sequence[SharedState], members: Sequence[Member]) -> None:
+        self.time = time
+        self.states = [state.id for state in states]
+        self.stateful = CommonSteps({state.id: _arriving(state) for state in states})
+        self.stateless = CommonSteps({member.id: member.before for member in members})
+        self.has_members = bool(members)
+
+
+_NOT_JUDGED = Judged(None, 0, None, None)
 
 
 @dataclass
@@ -143,17 +161,18 @@ class Hold:
     quay: Quay
     crew: Crew
     _kept: dict[str, list[pa.Table]] = field(default_factory=dict)
-    _seen: list[_Seen] = field(default_factory=list)
+    _seen: dict[str, list[_Seen]] = field(default_factory=dict)
     _failed: dict[str, Exception] = field(default_factory=dict)
     _rows: int = 0
     _tuples: int = 0
     _beyond: int = 0
     _turn: int = 0
+    _parties: dict[int, list[_Party]] = field(default_factory=dict)
     _begun: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
-        self._stateful = CommonSteps({state.id: _arriving(state) for state in self.crew.states})
-        self._stateless = CommonSteps({member.id: member.before for member in self.crew.stateless})
+        begins = [*(state.begin for state in self.crew.states), *(member.begin for member in self.crew.stateless)]
+        self.places = sorted({begin.position for begin in begins})
 
     @property
     def columns(self) -> pa.Schema:
@@ -169,19 +188,53 @@ class Hold:
         """Whether it is time to send on what is here. Numbers of arrival are those of one chunk."""
         return self._rows >= KEPT_ROWS or self._tuples >= 8 * KEPT_ROWS or self.quay.ordered
 
-    def take(self, tuples: pa.Table, times: pa.ChunkedArray | None, said: pa.Table | None, runs: Runs) -> None:
-        """Do the steps of all over some tuples with these time stamps."""
-        limits = self.quay.limits
-        seen = Judged(None, 0, None, None) if times is None else judge_times(limits, times)
-        self._seen.append(_Seen(said, seen, runs))
+    def take(
+        self,
+        tuples: pa.Table,
+        times: pa.ChunkedArray | None,
+        said: pa.Table | None,
+        runs: Runs,
+        place: int | None = None,
+        promises: tuple[int, ...] = (),
+    ) -> None:
+        """Do the steps of all over some tuples with these time stamps, or of those that begin at a place or before."""
         self._tuples += tuples.num_rows
-        if self.crew.states:
-            self._keep(self._stateful, tuples if seen.good is None else tuples.filter(seen.good))
-        if self.crew.stateless:
+        for party in self._parties_at(place):
+            if party.time is None or times is None:
+                self._give(party, tuples, times, _Seen(said, _NOT_JUDGED, runs, promises))
+            else:
+                late_enough = pc.greater_equal(times, party.time)
+                own = tuples.filter(late_enough), times.filter(late_enough)
+                self._give(party, *own, _Seen(said, _NOT_JUDGED, runs, promises))
+
+    def _parties_at(self, place: int | None) -> list[_Party]:
+        """Those who have begun at a place, or all."""
+        count = len(self.places) if place is None else bisect_right(self.places, place)
+        if count not in self._parties:
+            here = frozenset(self.places[:count])
+            states = [state for state in self.crew.states if state.begin.position in here]
+            members = [member for member in self.crew.stateless if member.begin.position in here]
+            moments = dict.fromkeys([*(s.begin.time for s in states), *(m.begin.time for m in members)])
+            self._parties[count] = [
+                _Party(
+                    after, [s for s in states if s.begin.time == after], [m for m in members if m.begin.time == after]
+                )
+                for after in moments
+            ]
+        return self._parties[count]
+
+    def _give(self, party: _Party, tuples: pa.Table, times: pa.ChunkedArray | None, seen: _Seen) -> None:
+        limits = self.quay.limits
+        if party.states:
+            judged = _NOT_JUDGED if times is None else judge_times(limits, times)
+            for state in party.states:
+                self._seen.setdefault(state, []).append(seen._replace(judged=judged))
+            self._keep(party.stateful, tuples if judged.good is None else tuples.filter(judged.good))
+        if party.has_members:
             good = None if times is None or limits is None else limits.not_ahead(times)
             if good is not None:
                 self._beyond += len(good) - int(pc.sum(good).as_py() or 0)
-            self._keep(self._stateless, tuples if good is None else tuples.filter(good))
+            self._keep(party.stateless, tuples if good is None else tuples.filter(good))
 
     def _keep(self, steps: CommonSteps, tuples: pa.Table) -> None:
         found, failed = steps.rows(tuples)
@@ -193,11 +246,9 @@ class Hold:
 
     def unloaded(self) -> list[tuple[int, Piece]]:
         """All that is here, for the buckets."""
-        if not self._seen:
-            return []
         lot: list[tuple[int, Piece]] = []
         for state in self.crew.states:
-            if state.id not in self._failed:
+            if state.id in self._seen and state.id not in self._failed:
                 try:
                     lot += self._packets(state)
                 except Exception as problem:  # whatever a member does, the others go on
@@ -209,7 +260,7 @@ class Hold:
         if self._beyond:
             lot.append((self._next_bucket(), Piece("", Kind.REJECTED, str(self._beyond).encode())))
         lot += [(self._next_bucket(), Piece(who, Kind.FAILED, said_of(why))) for who, why in self._failed.items()]
-        self._kept, self._seen, self._failed = {}, [], {}
+        self._kept, self._seen, self._failed = {}, {}, {}
         self._rows = self._tuples = self._beyond = 0
         self._begun = time.perf_counter()
         return lot
@@ -218,14 +269,16 @@ class Hold:
         kept = self._kept.get(state.id)
         rows = None if kept is None else pa.concat_tables(kept)
         oldest = None if rows is None else pc.min(rows[TIME]).as_py()
-        newest = max((s.judged.newest for s in self._seen if s.judged.newest is not None), default=None)
-        rejected = sum(s.judged.rejected for s in self._seen)
-        progress = TaskProgress(newest, oldest, rejected=rejected, feed=state.inlet.feed)
-        marked = [s.said for s in self._seen if s.said is not None]
+        seen = self._seen[state.id]
+        newest = max((s.judged.newest for s in seen if s.judged.newest is not None), default=None)
+        rejected = sum(s.judged.rejected for s in seen)
+        promises = tuple((None, moment) for s in seen for moment in s.promises)
+        progress = TaskProgress(newest, oldest, promises, rejected=rejected, feed=state.inlet.feed)
+        marked = [s.said for s in seen if s.said is not None]
         if marked:
             progress = progress_of(state.inlet, _marks(state, pa.concat_tables(marked)), progress)
         if state.inlet.order is not None:
-            progress = replace(progress, runs=tuple(run for s in self._seen for run in s.runs))
+            progress = replace(progress, runs=tuple(run for s in seen for run in s.runs))
         packed = seal_packets(state.inlet, rows, progress, self._begun)
         buckets, payloads = (column.to_pylist() for column in packed.columns)
         return [(b, Piece(state.id, Kind.PACKET, p)) for b, p in zip(buckets, payloads, strict=True)]

@@ -38,6 +38,8 @@ class HostQuery:
     counts: HostCounts
     part: Callable[[Aboard, int], None]
     """Gives a member that leaves a host of its own, which begins with that batch."""
+    pace: str = ""
+    """How often it looks for input, and how it hears of the clock: what joins it wants the same."""
     sink: HostSink = field(init=False)
     ended: threading.Event = field(default_factory=threading.Event)
     stopping: bool = False
@@ -76,6 +78,7 @@ class HostQuery:
             if why:
                 one.failure = why
             last = all(other is one for other in self.members)
+            self.stopping = self.stopping or last  # so that nobody joins it
             parted = parts and not last and self._parted(one, until)
             self.roster.end(one.member.id, until, why, dropped=parted)
             one.gone.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -18,11 +19,34 @@ from millstream.spark.stage.ingress import Inlet
 from millstream.spark.stage.unnest import Nested
 
 
+class Begin(NamedTuple):
+    """Where in the log of a kept stream something begins: at a position, with tuples stamped at a time or later.
+
+    What is read of other streams has no positions: there all members of a host begin with its first batch.
+    """
+
+    position: int = 0
+    time: int | None = None
+
+    @property
+    def mark(self) -> str:
+        """What tells it apart, in letters and digits.
+
+        >>> Begin(17).mark, Begin(17, -5).mark
+        ('17', '17_m5')
+        """
+        return f"{self.position}" if self.time is None else f"{self.position}_{self.time}".replace("-", "m")
+
+
+FIRST = Begin()
+"""With all that the host reads."""
+
+
 @dataclass(frozen=True)
 class SharedState:
     """An operator that answers for one member or for several: `before` leads from tuples to what its inlet takes.
 
-    `read` are the columns of the stream that this reads.
+    `read` are the columns of the stream that this reads, from where it begins.
     """
 
     id: str
@@ -31,6 +55,7 @@ class SharedState:
     before: tuple[Step, ...]
     feed: Feed
     make: Callable[[Blobs], Operator]
+    begin: Begin = FIRST
 
 
 @dataclass(frozen=True)
@@ -70,6 +95,7 @@ class Member:
     before: tuple[Step, ...] = ()
     state: str | None = None
     answers: Answers | None = None
+    begin: Begin = FIRST
 
 
 @dataclass(frozen=True)

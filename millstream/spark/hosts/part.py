@@ -14,6 +14,7 @@ from pathlib import Path
 
 from millstream.connectors.files.source_log import NONE, Listed
 from millstream.connectors.places.query_place import QueryPlace
+from millstream.history.holds import STARTS
 from millstream.spark.hosts.roster import MEMBERS, STATES, Roster, is_committed
 
 HIDDEN = "."
@@ -40,6 +41,8 @@ def _copy(old: Path, aside: Path, new: Path, member: str, batch: int) -> None:
         raise OSError(f"batch {batch - 1} of {old} is not complete")
     (aside / CONTROL).mkdir(parents=True)
     shutil.copy2(old / "buckets.json", aside)
+    if (old / STARTS).exists():
+        shutil.copy2(old / STARTS, aside)
     QueryPlace(aside, "", fresh=False).save("host", {"id": uuid.uuid4().hex[:12]})
     for kind in (MEMBERS, STATES):
         shutil.copytree(old / kind, aside / kind)

@@ -165,10 +165,11 @@ def quiet_streams(plan: Node) -> tuple[Quiet, ...]:
     if not any(isinstance(step, STAGES) for step in steps(plan)):
         return ()
     streams = {step.stream.name: step.stream for step in steps(plan) if isinstance(step, Scan)}
-    return tuple(q for q in map(_quiet, streams.values()) if q is not None)
+    return tuple(q for q in map(quiet_stream, streams.values()) if q is not None)
 
 
-def _quiet(stream: Stream) -> Quiet | None:
+def quiet_stream(stream: Stream) -> Quiet | None:
+    """A stream, if it may fall silent without holding others back for ever."""
     slack = stream.slack // timedelta(microseconds=1)
     if stream.time_stamp is not TimeStamp.EXTERNAL:
         after = stream.idle_after.total_seconds() if stream.idle_after else 0.0

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from millstream.catalog.catalog import Catalog
@@ -24,7 +25,7 @@ from millstream.plan.passes import apply_passes
 from millstream.plan.physical import physical
 from millstream.plan.physical.facts import Facts
 from millstream.plan.sharing.shared_plan import shared_plan
-from millstream.plan.sharing.states import states_for
+from millstream.plan.sharing.states import begun_at, states_for
 from millstream.spark.host import Host
 from millstream.spark.hosts import host_bucket
 from millstream.spark.hosts.common_steps import CommonSteps
@@ -32,7 +33,8 @@ from millstream.spark.hosts.compile_member import Candidate, compile_members
 from millstream.spark.hosts.freight import Kind, Piece
 from millstream.spark.hosts.host_bucket import Bow, HostBucket
 from millstream.spark.hosts.host_ingress import Hold, Quay
-from millstream.spark.hosts.member import Crew, Member, SharedState
+from millstream.spark.hosts.host_log_ingress import cut
+from millstream.spark.hosts.member import FIRST, Begin, Crew, Member, SharedState
 from millstream.spark.hosts.roster import Roster, crew
 from millstream.spark.stage.bucket_state import BucketState
 from millstream.spark.stage.ingress import control_marks
@@ -76,7 +78,7 @@ class SparkState:
         self.version = value
 
 
-def members(folder: Path, names: Sequence[str]) -> dict[str, tuple[Member, SharedState | None]]:
+def members(folder: Path, names: Sequence[str], begin: Begin = FIRST) -> dict[str, tuple[Member, SharedState | None]]:
     catalog = Catalog()
     plans = []
     for bound in (bind(s, catalog) for s in statements(STREAM)):
@@ -91,10 +93,10 @@ def members(folder: Path, names: Sequence[str]) -> dict[str, tuple[Member, Share
     place.save("buckets", {str(n): bucket for n, bucket in enumerate(BUCKETS)})
     spark: Any = None
     host = Host(spark, folder, Path, place=place, once=True)
-    found = [
-        Candidate(name, name, plan, state) for name, plan, state in zip(names, plans, states_for(plans), strict=True)
-    ]
-    return dict(zip(names, compile_members(found, host), strict=True))
+    states = [s if s is None or begin == FIRST else begun_at(s, str(begin.position)) for s in states_for(plans)]
+    ids = [name if begin == FIRST else f"{name}@{begin.position}" for name in names]
+    found = [Candidate(id_, id_, plan, state, begin) for id_, plan, state in zip(ids, plans, states, strict=True)]
+    return dict(zip(ids, compile_members(found, host), strict=True))
 
 
 class Harness:
@@ -104,7 +106,7 @@ class Harness:
         self.folder = folder
         self.roster = Roster(folder)
         self.states = {bucket: SparkState() for bucket in BUCKETS}
-        self.batch = 0
+        self.batch = self.position = 0
         self.rows: dict[str, Counter[tuple[Any, ...]]] = {}
         self.failed: dict[str, str] = {}
 
@@ -129,15 +131,18 @@ class Harness:
             elif piece.kind == Kind.FAILED:
                 self.failed[piece.who] = piece.payload.decode()
         self.batch += 1
+        self.position += tuples.num_rows
 
     def _tasks(self, tuples: pa.Table, end: bool) -> list[Piece]:
         here = crew(self.folder, self.batch)
         dealt: dict[int, list[Piece]] = {bucket: [] for bucket in BUCKETS}
         quay = Quay(self.folder, BUCKETS, TimeLimits(), "ts")
         half = tuples.num_rows // 2
-        for part in (tuples.slice(0, half), tuples.slice(half)):
+        for first, part in ((self.position, tuples.slice(0, half)), (self.position + half, tuples.slice(half))):
             hold = Hold(quay, here)
-            hold.take(part, part["ts"].cast(pa.int64()), None, ())
+            for start, stop in cut(first, first + part.num_rows, hold.places):
+                rows = part.slice(start - first, stop - start)
+                hold.take(rows, rows["ts"].cast(pa.int64()), None, (), start)
             for bucket, piece in hold.unloaded():
                 dealt[bucket].append(piece)
         if end:
@@ -204,6 +209,45 @@ def test_each_has_what_it_has_alone(seed: int, tmp_path: Path) -> None:
         assert harness.rows.get(name, Counter()) == own, name
     kept = {name.partition("/")[0] for state in harness.states.values() for (name,) in state.blobs}
     assert kept == {every[name][0].state for name in QUERIES if until[name] >= len(batches)} - {None}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_who_joins_at_a_position_has_what_it_has_alone_from_there(seed: int, tmp_path: Path) -> None:
+    """Also in the middle of a batch, beside the same query from earlier on, and if its batches come again."""
+    draw = random.Random(seed)
+    batches = drawn(draw, 8)
+    harness = Harness(tmp_path / "together")
+    first = draw.sample(list(QUERIES), 3)
+    for each in members(harness.folder, first).values():
+        assert harness.roster.add(*each, since=0)
+    joined: dict[str, tuple[str, int, int]] = {}
+    for number, batch in enumerate(batches):
+        if number:
+            position = harness.position + draw.randrange(batch.num_rows + 1)
+            for name, each in members(harness.folder, draw.sample(list(QUERIES), 2), Begin(position)).items():
+                assert harness.roster.add(*each, since=number)
+                joined[name] = name.partition("@")[0], number, position - harness.position
+        harness.run(batch, again=draw.randrange(3), forget=draw.random() < 0.5, end=number == len(batches) - 1)
+    assert not harness.failed
+    for name in first:
+        assert harness.rows.get(name, Counter()) == alone(tmp_path / name, name, batches, 0, 8), name
+    for name, (query, since, skip) in joined.items():
+        later = [*batches[:since], batches[since].slice(skip), *batches[since + 1 :]]
+        assert harness.rows.get(name, Counter()) == alone(tmp_path / name, query, later, since, 8), name
+
+
+def test_who_begins_at_a_time_has_no_tuple_from_before(tmp_path: Path) -> None:
+    (batch,) = drawn(random.Random(7), 1)
+    middle = sorted(batch["ts"].cast(pa.int64()).to_pylist())[batch.num_rows // 2]
+    harness = Harness(tmp_path / "together")
+    names = ["high", "tens", "frames"]
+    for each in (*members(harness.folder, names).values(), *members(harness.folder, names, Begin(0, middle)).values()):
+        assert harness.roster.add(*each, since=0)
+    harness.run(batch, end=True)
+    late = batch.filter(pc.greater_equal(batch["ts"].cast(pa.int64()), middle))
+    for name in names:
+        assert harness.rows.get(name, Counter()) == alone(tmp_path / name, name, [batch], 0, 1)
+        assert harness.rows[f"{name}@0"] == alone(tmp_path / f"{name} late", name, [late], 0, 1)
 
 
 def test_an_entry_for_a_batch_that_is_planned_does_not_count(tmp_path: Path) -> None:
