@@ -12,6 +12,7 @@ from millstream.language.bind.definitions import bind_sink, bind_stream, bind_ta
 from millstream.language.bind.rename_columns import rename_columns
 from millstream.language.bind.select import bind_query
 from millstream.language.bound import Bound, Define, Replace, Store
+from millstream.language.bounded_part import bounded_part
 from millstream.language.names import check_free, check_side, kind_of, taken_name
 from millstream.language.parse.statements import CreateSink, CreateStream, CreateStreamAs, CreateTable, CreateTableAs
 from millstream.language.parse.stored.stored_statements import CreateStoredTable, CreateView
@@ -76,7 +77,7 @@ def bind_create_table_as(statement: CreateTableAs, catalog: Catalog) -> Bound:
             statement.text,
             statement.name.span,
             clause="CREATE TABLE",
-            hint=f"use CREATE STREAM {statement.name} AS SELECT ..., or put the rows into a sink",
+            hint=bounded_part(statement.name.text, select, catalog),
         )
     made = StoredTable(statement.name.text, select.schema, STORED, text=statement.own_text)
     bound = _define(made, statement, catalog)

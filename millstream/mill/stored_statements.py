@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
@@ -11,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.catalog import key_of
-from millstream.catalog.definitions import StoredTable, Stream
+from millstream.catalog.definitions import StoredTable, Stream, View
 from millstream.catalog.schema import Schema
 from millstream.catalog.select import Item, Select, UnionKind, UnionSpec
 from millstream.errors import RunError
@@ -26,6 +27,7 @@ from millstream.mill.stored.stored_rows import write_rows
 from millstream.spark.names import quoted
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 from millstream.store.feed import STATEMENT
+from millstream.store.position import Position
 
 __all__ = ["carry_out"]
 
@@ -41,7 +43,13 @@ def _open_view(bound: OpenView, at: Context) -> Answer:
 
 @carry_out.register
 def _follow(bound: Follow, at: Context) -> Answer:
-    running = at.engine.queries.get(bound.query.name)
+    query = bound.query
+    if query.keys and query.name.lower() not in at.engine.queries.by_name and (view := at.catalog.relation(query.name)):
+        # Its query has not been started since the mill was: what it holds is there all the same.
+        after = None if bound.after is None else Position.parse(bound.after)
+        kept = at.engine.stored.view(cast("View", view))
+        return Answer(f"subscribed to {query.name}", subscription=kept.subscribe(after))
+    running = at.engine.queries.get(query.name)
     return Answer(f"subscribed to {running.name}", subscription=running.subscribe(after=bound.after))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.ipc
 
 from millstream.errors import RunError
 from millstream.store.batch_files import Batch, found_files, read_file, remove, write_file
@@ -21,7 +23,7 @@ from millstream.store.position import Position
 FEW = 10_000
 """A snapshot is written when there are more changes than this since the last one, and than there are keys."""
 
-RECORD = "view.json"
+RECORD, SCHEMA = "view.json", "schema.arrow"
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,11 @@ class ViewStore:
                 f"the view was kept with {_told(before)}, and now it would have {_told(now)}: what it holds does not "
                 f"fit\nhelp: keep what it was; or drop the view, or remove {record.parent.parent}, to begin anew"
             )
-        new = record.with_suffix(".new")
-        new.write_text(json.dumps(now))
-        new.rename(record)
+        arriving = schema.serialize().to_pybytes()
+        for file, content in ((record, json.dumps(now).encode()), (self.folder / SCHEMA, arriving)):
+            new = file.with_suffix(".new")
+            new.write_bytes(content)
+            new.rename(file)
 
     def _load(self, held: int) -> None:
         for path, _, _ in found_files(self._snapshots)[-1:]:
@@ -151,6 +155,24 @@ class ViewStore:
 
 _WHOLE = 2**62
 """Behind all rows of a batch."""
+
+
+def schema_in(folder: Path) -> pa.Schema | None:
+    """The columns that come into a view in a folder; None if it was never opened there."""
+    file = folder / SCHEMA
+    if not file.exists():
+        return None
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(file.read_bytes()))
+    except pa.ArrowException as problem:
+        raise RunError(f"{file} is damaged: {problem}\nhelp: bring it back, or START QUERY writes it anew") from None
+
+
+def reopened(schema: pa.Schema, columns: ViewColumns, folder: Path) -> ViewStore:
+    """A view whose query does not run, to be read: it has what is on disk, lets go of nothing, and nothing comes."""
+    view = ViewStore(schema, columns, sys.maxsize, folder)
+    view.close()
+    return view
 
 
 class ViewSubscription(Iterator[pa.Table]):

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from millstream.mill.stored_rows import StoredRows
 
 from millstream.connectors.tcp.landing_log import LogWriter
 from millstream.errors import RunError
 from millstream.history import trim
 from millstream.mill import Mill, connect
+from millstream.mill.stored.definitions import Definitions
+from millstream.store import versions
 
 pytestmark = pytest.mark.spark
 
@@ -176,6 +179,45 @@ def test_another_declaration_than_that_of_the_history_is_refused(spark: object, 
             mill.execute(changed)
         assert mill.catalog.relation("s") is None
         mill.execute(STREAM + "DROP STREAM s;" + changed)
+
+
+def test_a_table_is_made_of_a_part_of_history_or_not_at_all(
+    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = "CREATE TABLE t AS SELECT id FROM s SINCE '2024-01-01T00:00:03' UNTIL '2024-01-01T00:00:07';"
+    put(tmp_path / "in", "a", *ROWS)
+
+    class Killed(BaseException):
+        pass
+
+    def dies(*_: object, **__: object) -> None:
+        raise Killed
+
+    def stays(*_: object, **__: object) -> None:
+        pass
+
+    # Killed while the rows are written, and before the catalog has the table: what cleans up does not run, either.
+    for dying, cleaning in (
+        ((versions, "sync"), (versions.shutil, "rmtree")),
+        ((Definitions, "add"), (StoredRows, "remove")),
+    ):
+        with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]") as mill:
+            mill.execute(STREAM)
+            with monkeypatch.context() as patch:
+                patch.setattr(*dying, dies)
+                patch.setattr(*cleaning, stays)
+                with pytest.raises(Killed):
+                    mill.execute(part)
+        with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]", resumes=True) as mill:
+            assert mill.resumed.problems == ()
+            assert mill.catalog.relation("t") is None
+    with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]", resumes=True) as mill:
+        mill.execute(part)
+    put(tmp_path / "in", "b", "4,2024-01-01T00:00:04,1")  # what comes later is not in it
+    with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]", resumes=True) as mill:
+        (answer,) = mill.execute("SELECT id FROM t ORDER BY id")
+        assert answer.table is not None
+        assert answer.table["id"].to_pylist() == [3, 4, 5, 6]
 
 
 def test_a_reader_that_fails_fails_its_queries(live_mill: Mill, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from millstream.errors import RunError
 from millstream.store import view_store
 from millstream.store.newest import Newest
-from millstream.store.view_store import ViewColumns, ViewStore
+from millstream.store.position import Position
+from millstream.store.view_store import ViewColumns, ViewStore, reopened, schema_in
 
 SCHEMA = pa.schema([("k", pa.string()), ("t", pa.timestamp("us", tz="UTC")), ("v", pa.int64())])
 COLUMNS = ViewColumns(("k", "v"), ("k",), "t")
@@ -120,3 +121,18 @@ def test_readers_in_threads_see_whole_batches(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(10)
     assert not mixed
+
+
+def test_what_a_view_has_left_is_read_and_nothing_of_it_is_let_go_of(tmp_path: Path) -> None:
+    assert schema_in(tmp_path / "view") is None
+    view = ViewStore(SCHEMA, COLUMNS, 1000, tmp_path / "view")
+    assert schema_in(tmp_path / "view") == SCHEMA
+    for number in range(5):
+        view.add(table([("a", number, number), ("b", number, number)]), number)
+    left = reopened(SCHEMA, COLUMNS, tmp_path / "view")
+    assert held(left) == {"a": 4, "b": 4}
+    assert [t.num_rows for t in left.subscribe()] == [2]  # and it ends: nothing more comes
+    again = ViewStore(SCHEMA, COLUMNS, 1000, tmp_path / "view")
+    assert len([0 for _ in again.subscribe(Position(0, 1), timeout=0)]) == 4
+    again.add(table([("a", 9, 9)]), 5)
+    assert held(again) == {"a": 9, "b": 4}

@@ -17,7 +17,7 @@ from millstream.mill.home.home import Home
 from millstream.store.batch_log import BatchLog, alike
 from millstream.store.feed import Feed
 from millstream.store.versions import Versions
-from millstream.store.view_store import ViewColumns, ViewStore
+from millstream.store.view_store import ViewColumns, ViewStore, reopened, schema_in
 from millstream.store.view_versions import ViewVersions
 
 Kept = BatchLog | ViewStore
@@ -59,16 +59,14 @@ class StoredRows:
             earlier.close()
         if not query.keys:
             return BatchLog(schema, kept, folder, place.fresh)
-        shown = tuple(name for name in schema.names if name != NEWEST)
-        time = NEWEST if NEWEST in schema.names else query.select.time
-        view = ViewStore(schema, ViewColumns(shown, query.keys, time), kept, folder, place.fresh)
+        view = ViewStore(schema, _columns_of(query, schema), kept, folder, place.fresh)
         root = self._root_of(query)
         with self._lock:
             self._views[root] = ViewVersions(view, self._versions_in(root))
         return view
 
     def view(self, view: View) -> ViewStore:
-        """The answers of a view."""
+        """The answers of a view; if its query does not run, those that it has left."""
         return self._of_view(view).view
 
     def forget(self, query: Query) -> None:
@@ -78,10 +76,17 @@ class StoredRows:
             self._versions.pop(self._root_of(query), None)
 
     def _of_view(self, view: View) -> ViewVersions:
-        found = self._views.get(self._root_of(view.query))
-        if found is None:
-            raise RunError(f"view {view.name} holds nothing: its query has never started")
-        return found
+        root, folder = self._root_of(view.query), self._home.query_folder(view.query.name) / RESULTS
+        with self._lock:
+            if (found := self._views.get(root)) is None:
+                schema = schema_in(folder)
+                if schema is None:
+                    raise RunError(
+                        f"view {view.name} holds nothing: its query has never started\nhelp: START QUERY {view.name}"
+                    )
+                kept = reopened(schema, _columns_of(view.query, schema), folder)
+                found = self._views[root] = ViewVersions(kept, self._versions_in(root))
+            return found
 
     def _root_of(self, query: Query) -> Path:
         return self._home.query_folder(query.name) / "versions"
@@ -172,6 +177,12 @@ class StoredRows:
         with self._lock:
             self._versions.pop(root, None)
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _columns_of(query: Query, schema: pa.Schema) -> ViewColumns:
+    """The columns of the view of a query, of those that come."""
+    shown = tuple(name for name in schema.names if name != NEWEST)
+    return ViewColumns(shown, query.keys, NEWEST if NEWEST in schema.names else query.select.time)
 
 
 def write_rows(folder: Path, rows: pa.Table) -> None:

@@ -85,6 +85,36 @@ def test_stopped_and_started_they_go_on(tmp_path: Path) -> None:
         assert next(following).to_pylist() == [{"k": "c", "v": 3}]
 
 
+def test_a_view_that_is_stopped_is_read_after_a_restart(tmp_path: Path) -> None:
+    with millstream.connect(tmp_path / "home") as mill:
+        mill.execute(MADE + A_ROW.format(1, "a") + A_ROW.format(2, "b"))
+        mill.execute("CREATE VIEW empty KEY (k) AS SELECT k FROM put WHERE v > 100;")
+        settle(mill)
+        mill.query("empty").process_available()
+        mill.execute("STOP QUERY latest; STOP QUERY empty;" + A_ROW.format(3, "a"))
+    with millstream.connect(tmp_path / "home", resumes=True) as mill:
+        assert mill.resumed.queries == ("all_of_them",)
+        assert rows(mill, "SELECT k, v FROM latest") == [{"k": "a", "v": 1}, {"k": "b", "v": 2}]
+        assert rows(mill, "SELECT k FROM empty") == []
+        assert rows(mill, "SELECT max(v) AS most FROM latest") == [{"most": 2}]  # by way of Spark
+        (answer,) = mill.execute("SUBSCRIBE latest")
+        assert answer.subscription is not None
+        there = [row for table in answer.subscription for row in table.to_pylist()]
+        assert sorted((row["op"], row["k"], row["v"]) for row in there) == [("insert", "a", 1), ("insert", "b", 2)]
+        position = answer.subscription.position
+        mill.execute("CREATE QUERY joined AS SELECT p.k, t.v FROM put AS p JOIN latest AS t ON p.k = t.k AND p.v = 3;")
+        mill.query("joined").process_available()
+        assert mill.query("joined").to_arrow().to_pylist() == [{"k": "a", "v": 1}]
+        mill.execute("START QUERY latest;")
+        settle(mill)
+        assert rows(mill, "SELECT k, v FROM latest") == [{"k": "a", "v": 3}, {"k": "b", "v": 2}]
+        (answer,) = mill.execute(f"SUBSCRIBE latest AFTER '{position}'")
+        assert answer.subscription is not None
+        assert [row["v"] for row in next(answer.subscription).to_pylist()] == [3]
+        mill.execute("STOP QUERY latest; DROP QUERY joined; DROP VIEW latest;")
+        mill.execute(MADE.splitlines()[4] + "STOP QUERY latest;")
+
+
 def test_tables_are_replaced_and_renamed(tmp_path: Path) -> None:
     with millstream.connect(tmp_path / "home") as mill:
         mill.execute(MADE)
