@@ -24,7 +24,7 @@ from millstream.catalog.definitions import (
 from millstream.catalog.schema import Schema, sql_type, type_name
 from millstream.catalog.select import Item, Select
 from millstream.connectors.registry import connector
-from millstream.errors import EslError, EslSyntaxError, Refused, TypeMismatch, UnknownName, suggest
+from millstream.errors import EslError, EslSyntaxError, Refused, RunError, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import cast_to, column_of, tree_of
 from millstream.expressions.tree import BOOL, Case, Literal, Value
 from millstream.language.bind.assign import (
@@ -46,6 +46,7 @@ from millstream.language.parse.stored.stored_statements import CreateView, Delet
 from millstream.language.types.coercion import is_unknown
 from millstream.store.batch_log import POSITION
 from millstream.store.newest import OP
+from millstream.store.position import WRITTEN, Position
 
 STORED = Address("stored", "")
 """Where a stored table is, before it has a home."""
@@ -327,8 +328,7 @@ def bind_subscribe(statement: Subscribe, catalog: Catalog) -> Bound:
         raise EslSyntaxError(message, text, name.span, clause="SUBSCRIBE", hint=hint)
     after = statement.after
     if after is not None and not _is_position(after.text):
-        message, hint = f"'{after}' is not a position", "a position is a batch and a row in it, as '12.3'"
-        raise EslSyntaxError(message, text, after.span, clause="SUBSCRIBE", hint=hint)
+        raise EslSyntaxError(f"'{after}' is not a position", text, after.span, clause="SUBSCRIBE", hint=WRITTEN)
     return Follow(query, after.text if after is not None else None)
 
 
@@ -338,9 +338,8 @@ def _keeps(query: Query, catalog: Catalog) -> bool:
 
 
 def _is_position(text: str) -> bool:
-    batch, dot, row = text.partition(".")
-    return bool(dot) and all(n.isascii() and n.isdecimal() and len(n) <= _LONGEST for n in (batch, row))
-
-
-_LONGEST = 18
-"""So many digits has a number of 64 bits at least."""
+    try:
+        Position.parse(text)
+    except RunError:
+        return False
+    return True

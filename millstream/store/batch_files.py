@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from millstream.errors import RunError
+from millstream.store.on_disk import put_in_place
 
 MANY = 64
 """So many files of about one size become one."""
@@ -38,11 +39,7 @@ class BatchFile:
 
 
 def write_file(folder: Path, batches: Sequence[Batch]) -> BatchFile:
-    """Write batches to a file of their own, which is there as a whole when this returns.
-
-    The death of the process does not harm it. To wait for the disk, too, would delay each batch, and Spark's checkpoint
-    does not either; what a power failure leaves of a file says that it is damaged.
-    """
+    """Write batches to a file of their own, which is there as a whole when this returns, also after a power failure."""
     first, last = batches[0].number, batches[-1].number
     path = folder / f"{first:012d}-{last:012d}.arrow"
     new = folder / f".{path.name}.new"
@@ -50,7 +47,7 @@ def write_file(folder: Path, batches: Sequence[Batch]) -> BatchFile:
         for batch in batches:
             for part in batch.rows.combine_chunks().to_batches():
                 writer.write_batch(part, custom_metadata={_NUMBER: str(batch.number).encode()})
-    new.rename(path)
+    put_in_place(new, path)
     return BatchFile(path, first, last, len(batches))
 
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from millstream.errors import RunError
 from millstream.store.batch_files import Batch, BatchFile, found_files, merged_tail, read_file, remove, write_file
-from millstream.store.carry_log import TRIMMED, begin_of, clear_log
+from millstream.store.carry_log import TRIMMED, begin_of, clear_log, id_of
+from millstream.store.on_disk import put_in_place
 from millstream.store.position import Position
 
 
@@ -42,7 +43,8 @@ class BatchLog:
         if fresh:
             clear_log(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self._begin = begin_of(folder)
+        self.begin = begin_of(folder)
+        self.id = id_of(folder)
         self._load()
 
     @property
@@ -59,7 +61,7 @@ class BatchLog:
 
     def add(self, rows: pa.Table, batch: int) -> bool:
         """Keep a batch, and let go of the oldest if there are now too many rows; False if it is there already."""
-        batch += self._begin
+        batch += self.begin
         if not rows.num_rows or batch <= self.last:
             return False
         rows = rows.replace_schema_metadata(None)
@@ -99,7 +101,7 @@ class BatchLog:
     def end(self) -> Position:
         """The position of the newest row."""
         with self._changed:
-            return self._end()
+            return self._end()._replace(log=self.id)
 
     def subscribe(self, after: Position | None = None, timeout: float | None = None) -> Subscription:
         """The batches that are kept, or those behind a position, and then those that come."""
@@ -122,18 +124,22 @@ class BatchLog:
         Nothing comes if there is none for `timeout` seconds. Without a position, all that is kept counts.
         """
         with self._changed:
-            if after is None:
-                after = self._trimmed
-            self._changed.wait_for(lambda: self._closed or self._end() > after, timeout)
-            return self._since(after), not self._closed
+            place = self._trimmed if after is None else after.place
+            self._changed.wait_for(lambda: self._closed or self._end() > place, timeout)
+            return self._since(place), not self._closed
 
     def check(self, after: Position) -> None:
-        """Refuse a position that no row has, and one behind which rows have been dropped."""
+        """Refuse a position of another log, one that no row has, and one behind which rows have been dropped."""
         with self._changed:
-            if after > self._end():
-                reached = f"it has come to {self._end()}" if self._end().batch >= 0 else "it has no rows yet"
-                raise RunError(f"there is no row at position {after}: {reached}\nhelp: is it of another query?")
-            self._since(after)
+            if after.log != self.id:
+                raise RunError(
+                    f"position {after} is of another query, or of an earlier one of that name: here they end in "
+                    f"{self.id}\nhelp: begin anew with what is kept; SUBSCRIBE shows each row with its position"
+                )
+            if after.place > self._end():
+                reached = f"it has come to {self.end}" if self._end().batch >= 0 else "it has no rows yet"
+                raise RunError(f"there is no row at position {after}: {reached}\nhelp: begin anew with what is kept")
+            self._since(after.place)
 
     def _end(self) -> Position:
         if not self._batches:
@@ -143,7 +149,8 @@ class BatchLog:
     def _since(self, after: Position) -> list[Batch]:
         if after < self._trimmed:
             raise RunError(
-                f"rows behind position {after} have been dropped, up to {self._trimmed}\n"
+                f"rows behind position {after._replace(log=self.id)} have been dropped, up to "
+                f"{self._trimmed._replace(log=self.id)}\n"
                 "help: begin anew with what is kept; SET results_kept to more rows for queries that start from then on"
             )
         # From the newest back: a subscriber is seldom far behind.
@@ -199,8 +206,8 @@ class BatchLog:
 
     def _note(self) -> None:
         new = self.folder / f".{TRIMMED}.new"
-        new.write_text(json.dumps({**self._trimmed._asdict(), "dropped": self.dropped}))
-        new.rename(self.folder / TRIMMED)
+        new.write_text(json.dumps({"batch": self._trimmed.batch, "row": self._trimmed.row, "dropped": self.dropped}))
+        put_in_place(new, self.folder / TRIMMED)  # before the files go that it speaks of
 
     def _merge(self) -> None:
         """Make one file of many small ones, or a folder would have one for each batch that there ever was."""
@@ -253,11 +260,11 @@ class Subscription(Iterator[pa.Table]):
             return None
         batch = self._ready.popleft()
         seen = self.position.row + 1 if self.position is not None and self.position.batch == batch.number else 0
-        self.position = Position(batch.number, batch.rows.num_rows - 1)
+        self.position = Position(batch.number, batch.rows.num_rows - 1, self._log.id)
         return batch.rows.slice(seen)
 
     def placed(self, rows: pa.Table) -> pa.Table:
         """The rows that were given last, each with its position."""
-        batch, last = self.position or Position(-1, -1)
+        batch, last, log = self.position or Position(-1, -1)
         places = pa.array(range(last - rows.num_rows + 1, last + 1), pa.int64()).cast(pa.string())
-        return rows.add_column(0, POSITION, pc.binary_join_element_wise(str(batch), places, "."))
+        return rows.add_column(0, POSITION, pc.binary_join_element_wise(str(batch), places, log, "."))

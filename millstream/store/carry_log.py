@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import uuid
 from pathlib import Path
 
 from millstream.store.batch_files import found_files, read_file, remove, write_file
+from millstream.store.on_disk import put_in_place
 
-BEGINS, TRIMMED = "begins.json", "trimmed.json"
+BEGINS, TRIMMED, SIGN = "begins.json", "trimmed.json", "log.id"
 
 
 def carry_log(old: Path, new: Path) -> None:
@@ -31,12 +33,23 @@ def begin_of(folder: Path) -> int:
     return int(json.loads(record.read_text())["batch"]) if record.exists() else 0
 
 
+def id_of(folder: Path) -> str:
+    """What a log is known by: drawn when it begins, it goes along where its rows do."""
+    file = folder / SIGN
+    if not file.exists():
+        new = folder / f".{SIGN}.new"
+        new.write_text(uuid.uuid4().hex[:8])
+        put_in_place(new, file)
+    return file.read_text()
+
+
 def clear_log(folder: Path) -> None:
     """Remove the batches of a query that has come to nothing; those that were taken along stay."""
     begin = begin_of(folder)
     if not begin:
         shutil.rmtree(folder, ignore_errors=True)
         return
+    (folder / SIGN).unlink(missing_ok=True)  # positions of what goes now may have been seen, and come again
     for path, _, last in found_files(folder):
         if last >= begin:
             kept = [batch for batch in read_file(path) if batch.number < begin]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import threading
@@ -11,6 +10,8 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+
+from millstream.store.on_disk import sync
 
 GRACE_SECONDS = 60.0
 """So long a version that is not the newest stays: who has asked for it may not have opened its files yet."""
@@ -81,12 +82,3 @@ class Versions:
                 if self._held[version] <= 0 and now - replaced > GRACE_SECONDS:
                     shutil.rmtree(version, ignore_errors=True)
                     del self._replaced[version]
-
-
-def sync(path: Path) -> None:
-    """Have a file on disk, or the names in a folder."""
-    at = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(at)
-    finally:
-        os.close(at)

@@ -24,8 +24,9 @@ def test_rows_of_a_query_come_with_their_positions_until_it_ends(tmp_path: Path)
     log.add(rows(("c", 3)), 5)
     log.close()
     shown: list[dict[str, object]] = []
-    print_rows("q", log.subscribe(Position(3, 0)), lambda _, table: shown.extend(table.to_pylist()), lambda: False)
-    assert shown == [{"position": "3.1", "k": "b", "n": 2}, {"position": "5.0", "k": "c", "n": 3}]
+    after = Position(3, 0, log.id)
+    print_rows("q", log.subscribe(after), lambda _, table: shown.extend(table.to_pylist()), lambda: False)
+    assert shown == [{"position": f"3.1.{log.id}", "k": "b", "n": 2}, {"position": f"5.0.{log.id}", "k": "c", "n": 3}]
 
 
 def test_all_of_a_view_has_the_position_to_go_on_behind(tmp_path: Path) -> None:
@@ -36,7 +37,9 @@ def test_all_of_a_view_has_the_position_to_go_on_behind(tmp_path: Path) -> None:
     view.close()
     subscription = view.subscribe()
     print_rows("v", subscription, lambda _, t: shown.extend(tuple(r.values()) for r in t.to_pylist()), lambda: False)
-    assert shown == [("1.0", "insert", "a", 3), ("1.0", "insert", "b", 2)]
+    at = str(subscription.position)
+    assert at.startswith("1.0.")
+    assert shown == [(at, "insert", "a", 3), (at, "insert", "b", 2)]
     assert list(view.subscribe(subscription.position)) == []
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from millstream.errors import RunError
 from millstream.store import batch_files, batch_log
 from millstream.store.batch_log import BatchLog
+from millstream.store.carry_log import carry_log
 from millstream.store.position import Position
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -63,10 +64,11 @@ def test_batches_that_come_again_count_once(folders, batches: list[list[int]], a
 @given(batches=BATCHES, data=st.data())
 def test_a_subscriber_goes_on_from_any_position(folders, batches: list[list[int]], data: st.DataObject) -> None:
     folder = folders()
-    places = [(Position(b, r), n) for b, numbers in enumerate(batches) for r, n in enumerate(numbers)]
+    sign = filled(folder, batches).id
+    places = [(Position(b, r, sign), n) for b, numbers in enumerate(batches) for r, n in enumerate(numbers)]
     cut = data.draw(st.integers(0, len(places)))
     after = places[cut - 1][0] if cut else None
-    for log in (filled(folder, batches), BatchLog(SCHEMA, 1000, folder)):
+    for log in (BatchLog(SCHEMA, 1000, folder), BatchLog(SCHEMA, 1000, folder)):
         log.close()
         subscription = log.subscribe(after)
         assert [n for table in subscription for n in table["n"].to_pylist()] == [n for _, n in places[cut:]]
@@ -88,11 +90,11 @@ def test_trimmed_rows_are_told_of(tmp_path: Path) -> None:
     filled(tmp_path, [[1], [2, 3], [4, 5], [6]], kept=3)
     log = BatchLog(SCHEMA, 3, tmp_path)
     assert [t["n"].to_pylist() for t in log.subscribe(timeout=0)] == [[4, 5], [6]]
-    assert [t["n"].to_pylist() for t in log.subscribe(Position(1, 1), timeout=0)] == [[4, 5], [6]]
-    with pytest.raises(RunError, match=r"rows behind position 1.0 have been dropped, up to 1.1"):
-        log.subscribe(Position(1, 0))
-    with pytest.raises(RunError, match=r"no row at position 9.0: it has come to 3.0"):
-        log.subscribe(Position(9, 0))
+    assert [t["n"].to_pylist() for t in log.subscribe(Position(1, 1, log.id), timeout=0)] == [[4, 5], [6]]
+    with pytest.raises(RunError, match=r"rows behind position 1.0.\w+ have been dropped, up to 1.1"):
+        log.subscribe(Position(1, 0, log.id))
+    with pytest.raises(RunError, match=r"no row at position 9.0.\w+: it has come to 3.0"):
+        log.subscribe(Position(9, 0, log.id))
 
 
 def test_a_slow_subscriber_is_told_what_it_has_missed(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_a_slow_subscriber_is_told_what_it_has_missed(tmp_path: Path) -> None:
     assert next(subscription)["n"].to_pylist() == [1]
     for number in range(1, 9):
         log.add(rows([number]), number)
-    with pytest.raises(RunError, match=r"rows behind position 0.0 have been dropped"):
+    with pytest.raises(RunError, match=r"rows behind position 0.0.\w+ have been dropped"):
         next(subscription)
 
 
@@ -112,7 +114,7 @@ def test_an_edited_query_drops_rows_of_other_columns_and_says_so(tmp_path: Path)
     assert (log.table().num_rows, log.dropped, log.last) == (0, 2, 1)
     assert log.add(pa.table({"x": ["a"]}), 2)
     with pytest.raises(RunError, match="have been dropped"):
-        log.subscribe(Position(0, 0))
+        log.subscribe(Position(0, 0, log.id))
     assert BatchLog(pa.schema([("x", pa.string())]), 10, tmp_path).table()["x"].to_pylist() == ["a"]
 
 
@@ -147,3 +149,22 @@ def test_subscribers_in_threads_see_every_batch_once(tmp_path: Path) -> None:
 def test_a_subscription_ends_after_a_silence(tmp_path: Path) -> None:
     log = filled(tmp_path, [[1]])
     assert [t["n"].to_pylist() for t in log.subscribe(timeout=0.05)] == [[1]]
+
+
+def test_a_position_of_another_log_is_refused(tmp_path: Path) -> None:
+    log = filled(tmp_path / "q", [[1], [2]])
+    position = log.end
+    assert Position.parse(str(position)) == position
+    carry_log(tmp_path / "q", tmp_path / "altered")  # what goes along keeps its positions
+    altered = BatchLog(SCHEMA, 10, tmp_path / "altered")
+    assert altered.id == log.id
+    altered.add(rows([3]), 0)
+    assert [t["n"].to_pylist() for t in altered.subscribe(position, timeout=0)] == [[3]]
+    others = (
+        filled(tmp_path / "other", [[1], [2]]),
+        BatchLog(SCHEMA, 10, tmp_path / "q", fresh=True),
+        BatchLog(SCHEMA, 10, tmp_path / "altered", fresh=True),
+    )
+    for other in others:
+        with pytest.raises(RunError, match="is of another query, or of an earlier one of that name"):
+            other.subscribe(position)

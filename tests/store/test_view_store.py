@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from millstream.errors import RunError
 from millstream.store import view_store
 from millstream.store.newest import Newest
-from millstream.store.position import Position
 from millstream.store.view_store import ViewColumns, ViewStore, reopened, schema_in
 
 SCHEMA = pa.schema([("k", pa.string()), ("t", pa.timestamp("us", tz="UTC")), ("v", pa.int64())])
@@ -133,6 +132,6 @@ def test_what_a_view_has_left_is_read_and_nothing_of_it_is_let_go_of(tmp_path: P
     assert held(left) == {"a": 4, "b": 4}
     assert [t.num_rows for t in left.subscribe()] == [2]  # and it ends: nothing more comes
     again = ViewStore(SCHEMA, COLUMNS, 1000, tmp_path / "view")
-    assert len([0 for _ in again.subscribe(Position(0, 1), timeout=0)]) == 4
+    assert len([0 for _ in again.subscribe(view.begin(None, 0)[1].position._replace(batch=0), timeout=0)]) == 4
     again.add(table([("a", 9, 9)]), 5)
     assert held(again) == {"a": 9, "b": 4}

@@ -42,6 +42,20 @@ class QueryPlace:
         return any((Path(self.checkpoint) / "commits").glob("[0-9]*"))
 
     @property
+    def planned(self) -> int:
+        """The number of the last batch that was planned, -1 if there is none."""
+        offsets = (Path(self.checkpoint) / "offsets").glob("[0-9]*")
+        return max((int(file.name) for file in offsets if file.name.isdecimal()), default=-1)
+
+    def check_reached(self, batch: int, what: str) -> None:
+        """Refuse to go on where a batch is kept that the checkpoint knows nothing of: another would be taken for it."""
+        if not self.fresh and self.host is None and batch > self.planned:
+            raise RunError(
+                f"{what} has batch {batch}, and {self.checkpoint} has come to batch {self.planned}: the checkpoint has "
+                f"lost what was done\nhelp: bring it back; or remove {self.folder}, and the query begins anew"
+            )
+
+    @property
     def has_done_nothing(self) -> bool:
         """Whether no batch was complete, and none was being added to a single file."""
         places = (self, *(replace(self, folder=output) for output in self.folder.glob("outputs/*")))

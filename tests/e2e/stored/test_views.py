@@ -105,6 +105,7 @@ def test_streams_that_join_a_view_see_it_from_the_next_batch_on(live_mill: Mill,
 
 def test_results_outlive_a_run_and_go_on(tmp_path: Path, spark: object) -> None:
     seen: list[int] = []
+    position = None
     for run in range(2):
         put(tmp_path / "in", run, f"{run},a,{run}", f"{run},b,{run + 10}")
         with connect(tmp_path / "ck", base=tmp_path, once=True, master="local[2]") as mill:
@@ -114,10 +115,13 @@ def test_results_outlive_a_run_and_go_on(tmp_path: Path, spark: object) -> None:
             """)
             query = mill.query("q")
             query.wait()
-            subscription = query.subscribe(after="0.1" if run else None)
+            subscription = query.subscribe(after=position if run else None)
             seen += [r["v"] for t in subscription for r in t.to_pylist()]
-            assert str(subscription.position) == f"{run}.1"
+            position = str(subscription.position)
+            assert position.startswith(f"{run}.1.")
             assert query.to_arrow()["v"].to_pylist() == seen
             with pytest.raises(RunError, match="no row at position 7"):
-                query.subscribe(after="7.0")
+                query.subscribe(after=f"7.0.{position[-8:]}")
+            with pytest.raises(RunError, match=r"position 0.0.0+ is of another query, or of an earlier one"):
+                query.subscribe(after="0.0.00000000")
     assert seen == [0, 10, 1, 11]

@@ -123,11 +123,11 @@ def delete(cursor: Cursor) -> Statement:
 
 
 def subscribe(cursor: Cursor) -> Statement:
-    """SUBSCRIBE x [AFTER '12.3']."""
+    """SUBSCRIBE x [AFTER '12.3.5f0a1c2e']."""
     span = tokens_span(cursor.tokens)
     cursor.expect("SUBSCRIBE")
     name = cursor.name("a query or a view")
-    after = cursor.string("a position", hint="SUBSCRIBE hot AFTER '12.3'") if cursor.take("AFTER") else None
+    after = cursor.string("a position", hint="SUBSCRIBE hot AFTER '12.3.5f0a1c2e'") if cursor.take("AFTER") else None
     return Subscribe(text=cursor.text, span=span, name=name, after=after)
 
 
