@@ -43,7 +43,10 @@ REJECTED_SCHEMA = Schema([Column(n, sql_type("string")) for n in ("raw", "reason
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream fed by a source; the columns that are `computed` are made from those that it delivers."""
+    """A stream fed by a source; the columns that are `computed` are made from those that it delivers.
+
+    In plans a stream without a source is `fed`: its source is what queries and statements put into it.
+    """
 
     name: str
     schema: Schema
@@ -59,6 +62,7 @@ class Stream:
     computed: tuple[Item, ...] = ()
     text: str = field(default="", compare=False)
     keep: Keep | None = None
+    fed: bool = False
 
     @property
     def arriving(self) -> Schema:
@@ -76,8 +80,11 @@ class Stream:
 
     @property
     def progresses_by_slack(self) -> bool:
-        """Whether time stamps alone promise something: not where punctuation does and no slack was given."""
-        return self.punctuated_by is None or self.slack > timedelta(0)
+        """Whether time stamps alone promise something: not where punctuation does and no slack was given.
+
+        What is put into a stream comes with marks, and who puts it there knows what these promise.
+        """
+        return not self.fed and (self.punctuated_by is None or self.slack > timedelta(0))
 
 
 @dataclass(frozen=True)

@@ -89,17 +89,17 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
     """The tuples of the stream: the rows that parsed, stamped on arrival if the stream asks for that.
 
     Punctuation is left out; `marked`, it comes as marks. A query may read a stream `again`, and counts it once.
-    The stage to which tuples go `marked` looks itself how far they run ahead; the `bound` is for the others.
+    The stage to which tuples go `marked` looks itself how far they run ahead; the `bound` is for others.
     """
     frame = arrivals.frame
     bad = _bad(arrivals, stream)
-    far = None if marked or bound is None or bound.waits else _ahead(stream, bound)
+    far = None if bound is None or bound.waits else _ahead(stream, bound)
     wrong = [condition for condition in (bad, far) if condition is not None]
     if wrong:
         either = reduce(lambda a, b: a | b, wrong)
         frame = frame.observe(
             metric_name(stream) if not again else f"{AGAIN}{stream.name}.{again}",
-            F.count(F.lit(1)).alias("rows"),
+            F.count(_tuple(arrivals)).alias("rows"),
             F.count(F.when(either, 1)).alias("rejected"),
             *([F.count(F.when(far, 1)).alias("beyond")] if far is not None else []),
         ).filter(~either)
@@ -107,7 +107,7 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
         frame = frame.withColumn(item.name, F.expr(spark_text(item.expression)))
     if stream.time_stamp is TimeStamp.INTERNAL and not arrivals.landed:
         frame = frame.withColumn(INTERNAL_COLUMN, F.current_timestamp())
-    if arrivals.landed and not marked:
+    if MARK in frame.columns and not marked:
         frame = frame.filter(F.col(MARK).isNull()).drop(MARK)
     if marked:
         frame = mark_rows.marked(frame, stream)
@@ -116,6 +116,11 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
         frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
     hidden = [F.col(name) for name in HIDDEN if name in frame.columns]
     return frame.select(*[F.col(quoted(c.name)) for c in stream.schema], *hidden)
+
+
+def _tuple(arrivals: Arrivals) -> SparkColumn:
+    """Something that is NULL in marks."""
+    return F.when(F.col(MARK).isNull(), 1) if MARK in arrivals.frame.columns else F.lit(1)
 
 
 def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> DataFrame:
@@ -203,6 +208,8 @@ def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
     if arrivals.landed:
         return F.col(REASON).isNotNull()
     conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving if not c.nullable]
+    if MARK in arrivals.frame.columns:  # a mark has no columns
+        conditions = [condition & F.col(MARK).isNull() for condition in conditions]
     if arrivals.judged:
         conditions.append(F.col(BAD).isNotNull())
     if arrivals.text_format is not None:

@@ -6,7 +6,6 @@ are sealed when the index first names them, and trimming and compaction change o
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,8 +19,9 @@ from millstream.errors import RunError
 from millstream.history.compact import pieces_to_join
 from millstream.history.index import Index, Piece, insert, remember
 from millstream.history.segments import ENDING, SegmentWriter, read_segment
+from millstream.progress.promise_mark import MARK, promise_mark
 
-RAW, REASON, ORIGIN, MARK = "__raw", "__reason", "__origin", "__mark"
+RAW, REASON, ORIGIN = "__raw", "__reason", "__origin"
 """Beside the columns of a stream: of rows that were rejected their text, why, and where they are from; and marks."""
 
 HIDDEN = (RAW, REASON, ORIGIN, MARK)
@@ -44,16 +44,6 @@ class Part(NamedTuple):
     bytes: int
     oldest: int | None
     newest: int | None
-
-
-def promise_mark(time: int) -> str:
-    """A mark that says: no tuple stamped before that time will come. Punctuation in the data becomes the same."""
-    return json.dumps({"time": time, "columns": []})
-
-
-def promise_of(mark: str) -> int:
-    """The time that a mark promises."""
-    return int(json.loads(mark)["time"])
 
 
 class Log:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
+
+from sqlglot.tokenizer_core import Token
 
 from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, DerivedStream, Query, Stream, Table
@@ -22,6 +25,7 @@ from millstream.language.parse.statements import (
     AlterStream,
     CreateStream,
     Drop,
+    InsertInto,
     Name,
     Rename,
     ShowVersions,
@@ -29,6 +33,7 @@ from millstream.language.parse.statements import (
     StopQuery,
 )
 from millstream.language.parser import parse
+from millstream.language.stored_rows import bind_feed
 
 
 def bind_stop(statement: StopQuery, catalog: Catalog) -> Bound:
@@ -51,6 +56,7 @@ def bind_alter_query(statement: AlterQuery, catalog: Catalog) -> Bound:
     clause = "ALTER QUERY"
     old = _query(statement.name, catalog, statement.text, clause)
     head = _head(old, statement.name, statement.text)
+    text = f"{head} {statement.text[slice(*statement.body)]}"
     select = bind_query(statement.select, catalog, statement.text)
     if select.bounded:
         raise Refused(
@@ -61,7 +67,8 @@ def bind_alter_query(statement: AlterQuery, catalog: Catalog) -> Bound:
             clause=clause,
             hint="a persistent query reads a stream; for the rows of a table use SELECT or CREATE TABLE ... AS",
         )
-    new = Query(old.name, select, old.sink, f"{head} {statement.text[slice(*statement.body)]}")
+    _check_begin(old, statement)
+    new = Query(old.name, select, old.sink, text) if old.into is None else _feeder(old, text, catalog)
     return Replace(old, new, starting_now=statement.starting_now)
 
 
@@ -83,7 +90,29 @@ def bind_alter_window(statement: AlterQueryWindow, catalog: Catalog) -> Bound:
     cursor.index = len(dialect.tokenize(head))
     cursor.clause = clause
     select = bind_query(read_query(cursor), catalog, text)
-    return Replace(old, Query(old.name, select, old.sink, text), keeps_base=True, starting_now=statement.starting_now)
+    _check_begin(old, statement)
+    new = Query(old.name, select, old.sink, text) if old.into is None else _feeder(old, text, catalog)
+    return Replace(old, new, keeps_base=True, starting_now=statement.starting_now)
+
+
+def _feeder(old: Query, text: str, catalog: Catalog) -> Query:
+    """A query that feeds a stream with another SELECT: its columns become those of the stream."""
+    (statement,) = parse(text)
+    assert isinstance(statement, InsertInto)  # noqa: S101  (its head has stayed)
+    found = bind_feed(statement, catalog)
+    assert isinstance(found, Query)  # noqa: S101  (the SELECT reads a stream, and so does the query that there was)
+    return replace(found, name=old.name, text=text)
+
+
+def _check_begin(old: Query, statement: AlterQuery | AlterQueryWindow) -> None:
+    if old.into is not None and statement.starting_now:
+        raise NotYet(
+            f"query {old.name} feeds stream {old.into}, and cannot begin anew in its place yet",
+            statement.text,
+            statement.name.span,
+            clause="ALTER QUERY",
+            hint=f"DROP QUERY {old.name}, and write the statement anew: it begins with what its sources hold",
+        )
 
 
 def bind_alter_stream(statement: AlterStream, catalog: Catalog) -> Bound:
@@ -193,9 +222,16 @@ def _query(name: Name, catalog: Catalog, text: str, clause: str) -> Query:
     return cast("Query", get("QUERY", name, catalog, text, clause))
 
 
+def _begins(tokens: Sequence[Token]) -> bool:
+    """Whether a SELECT begins here; columns in brackets do not."""
+    depth = next(i for i, token in enumerate(tokens) if token.text != "(")
+    return tokens[depth].text.upper() in {"SELECT", "WITH"}
+
+
 def _head(query: Query, name: Name, text: str) -> str:
     """The words of a query's statement before its SELECT."""
-    check_replaceable(query, name, text, "ALTER QUERY")
+    if query.keys:
+        check_replaceable(query, name, text, "ALTER QUERY")
     if query.parameters is not None:
         raise Refused(
             f"query {query.name} has parameters, which stand before its SELECT",
@@ -213,7 +249,7 @@ def _head(query: Query, name: Name, text: str) -> str:
             hint=f"DROP QUERY {query.name}, and write the statement again",
         )
     tokens = dialect.tokenize(query.text)
-    begin = next(i for i, t in enumerate(tokens) if t.text.upper() in {"SELECT", "WITH", "("})
+    begin = next(i for i in range(len(tokens)) if _begins(tokens[i:]))
     return query.text[: tokens[begin - 1].end + 1]
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, DerivedStream, StoredTable, Stream, Table, View
+from millstream.catalog.select import Select
 from millstream.errors import NameTaken, NotYet, Refused
 from millstream.language.bind.definitions import bind_sink, bind_stream, bind_table
 from millstream.language.bind.rename_columns import rename_columns
@@ -57,10 +58,18 @@ def bind_create_stream_as(statement: CreateStreamAs, catalog: Catalog) -> Bound:
             statement.text,
             statement.name.span,
             clause="KEEP",
-            hint="keep the streams that it reads, and let queries over it START AT where they should",
+            hint=_kept_and_fed(statement, select),
         )
     derived = DerivedStream(statement.name.text, select, statement.own_text)
     return _define(derived, statement, catalog)
+
+
+def _kept_and_fed(statement: CreateStreamAs, select: Select) -> str:
+    """How a stream with the same rows is kept: it is declared, and a query feeds it."""
+    name, order = statement.name, f" ORDER BY {select.time}" if select.time else ""
+    columns = ", ".join(map(str, select.schema))
+    made = f"CREATE STREAM {name} ({columns}){order} KEEP {str(statement.keep).upper()}; INSERT INTO {name} SELECT ..."
+    return f"keep a stream that a query feeds: {made}"
 
 
 def bind_create_table(statement: CreateTable, catalog: Catalog) -> Bound:

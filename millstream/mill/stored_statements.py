@@ -10,11 +10,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.catalog.ahead import USUAL, Ahead
 from millstream.catalog.arrow import to_arrow
 from millstream.catalog.catalog import key_of
-from millstream.catalog.definitions import StoredTable, Stream, View
+from millstream.catalog.definitions import StoredTable, Stream, TimeStamp, View
 from millstream.catalog.schema import Schema
 from millstream.catalog.select import Item, Select, UnionKind, UnionSpec
+from millstream.connectors.arrivals import time_of
 from millstream.errors import RunError
 from millstream.expressions.build.bound import column_of
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value
@@ -26,7 +28,8 @@ from millstream.mill.manage.views import create_view
 from millstream.mill.stored.stored_rows import write_rows
 from millstream.spark.names import quoted
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
-from millstream.store.feed import STATEMENT
+from millstream.spark.stage.time_limits import MICROSECOND, TimeLimits
+from millstream.store.feed import STATEMENT, Told
 from millstream.store.position import Position
 
 __all__ = ["carry_out"]
@@ -78,8 +81,28 @@ def _into_stream(stream: Stream, bound: Insertion, at: Context) -> Answer:
     rows = _computed(bound.rows, stream.arriving) if bound.select is None else None
     if rows is None:
         rows = at.engine.bounded.rows(bound.select or _united(bound.rows), at.settings, at.catalog)
-    at.engine.stored.feed(at.engine.home.feed_folder(stream.name)).add(rows, STATEMENT)
+    feed = at.engine.stored.feed(at.engine.home.feed_folder(stream.name))
+    feed.add(rows, STATEMENT, told=Told(promise=_promised(stream, rows, at)))
     return _said(rows.num_rows, "inserted into", stream)
+
+
+def _promised(stream: Stream, rows: pa.Table, at: Context) -> int | None:
+    """What rows promise that a statement puts into a stream: its slack says what may still come behind them."""
+    if stream.time_stamp is not TimeStamp.EXTERNAL or not stream.progresses_by_slack or not rows.num_rows:
+        return None
+    made = {item.name: item.expression for item in stream.computed}
+    if stream.time not in made:
+        times = rows[stream.time].cast(pa.int64())
+    else:
+        try:
+            times = arrow_value(made[stream.time])[0](rows).cast(pa.int64())
+        except NoArrowForm:
+            table = at.engine.runtime.spark.createDataFrame(rows).select(time_of(stream).alias("time")).toArrow()
+            times = table["time"]
+    bound = stream.ahead or (Ahead(None) if at.engine.runtime.place.once else USUAL)
+    limits = TimeLimits() if bound.bound is None else TimeLimits(bound.bound // MICROSECOND, bound.waits)
+    newest = limits.judge(times).newest
+    return None if newest is None else newest - stream.slack // MICROSECOND
 
 
 @carry_out.register

@@ -16,7 +16,7 @@ def with_feeds(plan: Node, place: Callable[[Stream], Address]) -> Node:
 
     def fed(node: Node) -> Node:
         if isinstance(node, Scan | RejectedScan | LateScan) and node.stream.source is None:
-            return replace(node, stream=replace(node.stream, source=place(node.stream)))
+            return replace(node, stream=replace(node.stream, source=place(node.stream), fed=True))
         return node
 
     return rewrite(plan, fed)

@@ -18,6 +18,7 @@ from millstream.store.feed import Feed
 
 if TYPE_CHECKING:
     from millstream.connectors.places.query_place import QueryPlace
+    from millstream.spark.stage.feeder_progress import Part
 
 
 def _observed(frame: DataFrame, name: str, metrics: Sequence[Column]) -> DataFrame:
@@ -77,6 +78,8 @@ class Host:
 
     `place` is where the query that is being lowered keeps its state, if it has any.
     `once`: whether queries end with what is there. `passes_over`: whether sources are read without a row of them.
+    `judges`: whether Spark looks how far tuples run ahead of the clock though they go on with marks. `feeds` are the
+    inputs of a query that feeds a stream.
     `history_of` says where the log of a kept stream is, and `starts` from where in it the query reads.
     `registrations` is the log of those of a template.
     `written` are the folders that queries of this mill write to, and the marks of their files. `observe` gives a frame
@@ -88,6 +91,8 @@ class Host:
     log_of: Callable[[str], Path]
     place: QueryPlace | None = None
     once: bool = False
+    judges: bool = False
+    feeds: tuple[Part, ...] = ()
     passes_over: bool = False
     written: dict[str, set[str]] = field(default_factory=dict)
     history_of: Callable[[str], Path] = _nowhere

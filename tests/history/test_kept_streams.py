@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from millstream.mill.stored_rows import StoredRows
 
 from millstream.connectors.tcp.landing_log import LogWriter
 from millstream.errors import RunError
 from millstream.history import trim
 from millstream.mill import Mill, connect
 from millstream.mill.stored.definitions import Definitions
+from millstream.mill.stored.stored_rows import StoredRows
 from millstream.store import versions
 
 pytestmark = pytest.mark.spark

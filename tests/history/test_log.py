@@ -17,10 +17,11 @@ from millstream.errors import RunError
 from millstream.history import segments
 from millstream.history.compact import FAN, pieces_to_join
 from millstream.history.index import Piece
-from millstream.history.log import Log, Part, promise_of, read
+from millstream.history.log import Log, Part, read
 from millstream.history.moments import begin_at, end_at
 from millstream.history.segments import SegmentWriter, read_segment
 from millstream.history.trim import GRACE, trim_position
+from millstream.progress.promise_mark import promise_of
 
 COLUMNS = ["n", "__raw", "__reason", "__origin", "__mark"]
 SCHEMA = pa.schema([("n", pa.int64()), *((name, pa.string()) for name in COLUMNS[1:])])

@@ -61,6 +61,11 @@ class Reading:
     tables: tuple[pa.Schema, ...] = ()
     declared: pa.Schema | None = None
 
+    @property
+    def columns(self) -> pa.Schema:
+        """The columns that are taken from files."""
+        return self.schema
+
     def opener(self) -> Opener:
         """What opens the files of a task."""
         return FileReader(self)
@@ -133,9 +138,9 @@ class FileReader:
     def _rows(self, path: str) -> Iterator[pa.RecordBatch]:
         """The columns of a file."""
         if self._reading.declared is None:
-            return read(path, self._reading.schema)
+            return read(path, self._reading.columns)
         try:
-            return read_whole(path, self._reading.declared, self._reading.schema)
+            return read_whole(path, self._reading.declared, self._reading.columns)
         except BadFile:
             self.bad += 1
             return iter(())

@@ -15,6 +15,9 @@ from millstream.connectors.places.aliases import real
 LONG_BYTES = 8192
 """From where on a list of files is worth making shorter: about 50 names."""
 
+KNOWN = 20
+"""Of so many batches Spark still says which files they had."""
+
 NONE = -1
 """Stands for the number of a list where there is none."""
 
@@ -41,6 +44,13 @@ def files_of(checkpoint: Path, batch: int) -> list[Listed]:
         for number in range(begun + 1, end + 1):
             found += _list(checkpoint / "sources" / str(source), source, number)
     return found
+
+
+def landed_files(checkpoint: Path) -> list[str]:
+    """The names of the files of the newest batches of a query whose end was written down, and of those before."""
+    done = max((int(file.name) for file in (checkpoint / "commits").glob("[0-9]*")), default=-1)
+    files = [file for batch in range(max(done - KNOWN, 0), done + 1) for file in files_of(checkpoint, batch)]
+    return [Path(real(str(file.path))).name for file in files]
 
 
 def forget_gone(checkpoint: Path, folder: Path) -> None:

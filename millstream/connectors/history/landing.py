@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.formats.rejection import Explainer
-from millstream.history.log import MARK, ORIGIN, RAW, REASON, Part
+from millstream.history.log import ORIGIN, RAW, REASON, Part
 from millstream.history.segments import SEGMENT_ROWS, SegmentWriter
+from millstream.progress.promise_mark import MARK
 from millstream.spark.stage.arrival_order import FILE, plain_path, task_number
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from millstream.connectors.files.arrow_ingress import WORTH_IT, Found, Reading
 from millstream.connectors.history.log_source import START, STOP
-from millstream.history.log import MARK, REASON, promise_of, read
+from millstream.history.log import REASON, read
+from millstream.progress.promise_mark import MARK, promise_of
 from millstream.spark.stage.arrival_order import Run
 from millstream.spark.stage.ingress import chunks
 

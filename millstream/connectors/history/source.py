@@ -18,8 +18,9 @@ from millstream.connectors.arrivals import Arrivals, ddl, time_of, tuples
 from millstream.connectors.history import log_source
 from millstream.connectors.history.log_source import FORMAT, START, STOP
 from millstream.history.index import Index
-from millstream.history.log import HIDDEN, MARK, ORIGIN, REASON, read
+from millstream.history.log import HIDDEN, ORIGIN, REASON, read
 from millstream.history.moments import Bound, begin_at, end_at
+from millstream.progress.promise_mark import MARK
 from millstream.spark.host import Host
 from millstream.spark.metrics import READ
 from millstream.spark.stage.garbage_collector import freeze_imported_modules

@@ -22,14 +22,10 @@ _KEEP = "declare it with KEEP, as in CREATE STREAM {name} (...) KEEP 2 HOURS SOU
 
 
 def check_keep(statement: CreateStream) -> None:
-    """Refuse to keep what nothing delivers, and what would read otherwise later than it arrived."""
+    """Refuse to keep what would read otherwise later than it arrived."""
     if statement.keep is None:
         return
     where = statement.text, statement.name.span
-    if statement.source is None:
-        message = "KEEP without SOURCE: what INSERT puts into the stream stays, but is no history that can be read yet"
-        hint = "leave KEEP out; or name where its rows come from: SOURCE 'csv:data/*.csv'"
-        raise NotYet(message, *where, clause="KEEP", hint=hint)
     if statement.ahead is not None and statement.ahead.waits:
         raise NotYet(
             "a stream whose tuples WAIT for the clock cannot be kept yet: read later, they would not wait",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,11 +11,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Query
+from millstream.catalog.definitions import Query, Stream
 from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
+from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.planner import Planner
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.reports.analysis import Analysis
@@ -32,8 +33,8 @@ from millstream.spark.process.failures import explain_failure
 class BoundedRuns:
     """Carries out SELECTs that end, and analyzes any."""
 
-    def __init__(self, planner: Planner, runtime: Runtime, streams: OpenStreams) -> None:
-        self._planner, self._runtime, self._streams = planner, runtime, streams
+    def __init__(self, planner: Planner, runtime: Runtime, streams: OpenStreams, queries: KnownQueries) -> None:
+        self._planner, self._runtime, self._streams, self._queries = planner, runtime, streams, queries
 
     @contextlib.contextmanager
     def frame(self, select: Select, settings: Settings, catalog: Catalog | None = None) -> Iterator[DataFrame]:
@@ -53,7 +54,7 @@ class BoundedRuns:
         """Run a SELECT or a query over what is there, and tell what its steps did; its rows go nowhere."""
         select = asked if isinstance(asked, Select) else asked.select
         logical = self._planner.plan(asked, catalog)
-        self._streams.land([*streams_of(logical), *histories_of(logical)])
+        self._fill([*streams_of(logical), *histories_of(logical)])
         facts = replace(self._planner.facts(asked, settings), kept_buckets=None)
         plan = observe_steps(self._planner.carried_out(logical, facts))
         host = self._runtime.host()
@@ -65,10 +66,16 @@ class BoundedRuns:
         except AnalysisException as problem:
             raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem
 
+    def _fill(self, streams: Sequence[Stream]) -> None:
+        """Let what is read be there, as it is for queries."""
+        if self._runtime.place.once:
+            self._queries.wait_for_feeders(streams)
+        self._streams.land(streams)
+
     @contextlib.contextmanager
     def _lower(self, plan: Node) -> Iterator[DataFrame]:
         histories = histories_of(plan)
-        self._streams.land(histories)
+        self._fill(histories)
         try:
             with self._streams.readers.pinned() if histories else contextlib.nullcontext():
                 yield lower(plan, self._runtime.host())

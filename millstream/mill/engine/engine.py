@@ -33,8 +33,8 @@ class Engine:
         self.planner = Planner(definitions, self.runtime)
         self.streams = OpenStreams(self.home, self.runtime, self.lose_stream)
         self.readers, self.listeners = self.streams.readers, self.streams.listeners
-        self.bounded = BoundedRuns(self.planner, self.runtime, self.streams)
-        self.queries = KnownQueries(definitions, self.readers)
+        self.queries = KnownQueries(definitions, self.readers, self.stored)
+        self.bounded = BoundedRuns(self.planner, self.runtime, self.streams, self.queries)
         self.templates = Templates(self._template_names, durable=not self.home.temporary)
         self.hosts = Hosts(self.home, self.runtime, self.planner, self.queries, self.streams)
         self.lone = LoneQueries(self.home, self.runtime, self.planner, self.streams, self.queries, self.templates)

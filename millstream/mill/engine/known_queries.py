@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
+from collections.abc import Iterable
 
 from millstream.catalog.catalog import Catalog
+from millstream.catalog.definitions import Stream
 from millstream.errors import RunError, suggest
 from millstream.mill.engine.prepared import Ready
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.stored.definitions import Definitions
+from millstream.mill.stored.stored_rows import StoredRows
 from millstream.mill.streams.readers import Readers
 
 
@@ -20,11 +23,11 @@ class KnownQueries:
     `failures` are the reasons why queries that are stored could not be started, `alone` why queries share nothing.
     """
 
-    def __init__(self, definitions: Definitions, readers: Readers) -> None:
+    def __init__(self, definitions: Definitions, readers: Readers, stored: StoredRows) -> None:
         self.by_name: dict[str, RunningQuery] = {}
         self.failures: dict[str, str] = {}
         self.alone: dict[str, str] = {}
-        self._definitions, self._readers = definitions, readers
+        self._definitions, self._readers, self._stored = definitions, readers, stored
         self._forgotten: weakref.WeakSet[RunningQuery] = weakref.WeakSet()
         self._selects = itertools.count(1)
 
@@ -83,6 +86,16 @@ class KnownQueries:
         nothing = [query.definition for query in list(self.by_name.values()) if query.came_to_nothing]
         if [query for query in nothing if self._definitions.catalog.holds(query)]:
             self._definitions.let_go(nothing)
+            for query in nothing:
+                self._stored.forget(query)
+
+    def wait_for_feeders(self, streams: Iterable[Stream]) -> None:
+        """Wait for the queries to end that put rows into some streams."""
+        fed = {stream.name.lower() for stream in streams if stream.source is None}
+        for query in list(self.by_name.values()):
+            if (query.definition.into or "").lower() in fed:
+                with contextlib.suppress(RunError):  # which is told of that query
+                    query.wait()
 
     def wait(self) -> None:
         """Wait for all queries to end; the failures of all of them are raised together."""

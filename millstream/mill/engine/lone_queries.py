@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from millstream.plan.physical.choose_buckets import bucket_count
 from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import streams_of
 from millstream.spark.host import Host
+from millstream.spark.lower.feed_lowering import lower_feeder
 from millstream.spark.lower.lowering import lower
 from millstream.spark.process.failures import explain_failure
 from millstream.spark.run.progress import Counts
@@ -65,6 +65,8 @@ class LoneQueries:
             running = self._start_at(place, prepared, ready.manner, ready.results)
         except BaseException:
             self.templates.forget(query.name)
+            if place.new:
+                self.runtime.stored.forget(query)
             self.home.undo(place)
             raise
         return self.queries.know(running)
@@ -98,11 +100,7 @@ class LoneQueries:
     def _fill_sources(self, plan: Node) -> None:
         """Let what a query reads be there: what readers land, and in a bounded run what other queries put into it."""
         if self.runtime.place.once:
-            fed = {stream.name.lower() for stream in streams_of(plan) if stream.source is None}
-            for query in list(self.queries.by_name.values()):
-                if (query.definition.into or "").lower() in fed:
-                    with contextlib.suppress(RunError):  # which is told of that query
-                        query.wait()
+            self.queries.wait_for_feeders(streams_of(plan))
         self.streams.land(streams_of(plan))
 
     def _start_at(self, place: QueryPlace, prepared: Prepared, manner: Manner, earlier: Kept | None) -> RunningQuery:
@@ -116,7 +114,8 @@ class LoneQueries:
     ) -> RunningQuery:
         """Start a query in its place, and count what it does."""
         query = prepared.query
-        host = replace(self.runtime.host_for(place if has_state(prepared.plan) else None), starts=starts)
+        told = has_state(prepared.plan) or prepared.fed is not None
+        host = replace(self.runtime.host_for(place if told else None), starts=starts)
         label = self.runtime.label(query.name)
         counts = self.runtime.progress.follow(label)
         try:
@@ -147,7 +146,11 @@ class LoneQueries:
         if query.parameters is not None:
             template = self.templates.open(query, place, physical, waits=self.runtime.place.once)
             host = replace(host, registrations=template.log)
-        frame = lower(physical, host)
+        if prepared.fed is None:
+            frame = lower(physical, host)
+        else:
+            frame, parts = lower_feeder(plan, physical, prepared.fed, bucket_count(physical), host)
+            host = replace(host, feeds=parts)
         schema = to_arrow_schema(readable(frame).schema, timezone="UTC")
         if template is not None:
             schema = template.keep_answers(place, schema, settings.results_kept)
@@ -174,7 +177,15 @@ class LoneQueries:
             counts,
             name=label,
             trigger=settings.trigger_interval,
-            clocks=Clocks(pace_of(plan), quiet_streams(plan), settings.heartbeats, holds_back(plan), logs),
+            clocks=Clocks(
+                pace_of(plan),
+                quiet_streams(plan, feeds=prepared.fed is not None),
+                settings.heartbeats,
+                holds_back(plan),
+                logs,
+                frozenset(stream.name for stream in streams_of(plan) if stream.fed),
+                query.into,
+            ),
             streams=streams_of(plan),
             reduces=reduces(physical),
             buckets=bucket_count(physical),

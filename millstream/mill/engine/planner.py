@@ -55,7 +55,7 @@ class Planner:
         """A plan whose streams without a source read what is put into them."""
 
         def place(stream: Stream) -> Address:
-            return Address("parquet", str(self._runtime.stored.feed(self._home.feed_folder(stream.name)).folder))
+            return Address("fed", str(self._runtime.stored.feed(self._home.feed_folder(stream.name)).folder))
 
         return with_feeds(plan, place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millstream.catalog.definitions import Query, Sink
+from millstream.catalog.definitions import Query, Sink, Stream
 from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.manner import Manner
 from millstream.mill.stored.stored_rows import Kept
@@ -15,12 +15,16 @@ from millstream.plan.reads import streams_of
 
 @dataclass(frozen=True)
 class Prepared:
-    """A query that can be started: its plan, where its rows go, and what its checkpoint must fit."""
+    """A query that can be started: its plan, where its rows go, and what its checkpoint must fit.
+
+    `fed` is the stream without a source that its rows go into, if they do.
+    """
 
     query: Query
     plan: Node
     sinks: Sequence[Sink]
     record: QueryRecord
+    fed: Stream | None = None
 
     @property
     def streams(self) -> frozenset[str]:

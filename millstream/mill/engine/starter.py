@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.definitions import Query, Sink
+from millstream.catalog.definitions import Query, Sink, Stream
 from millstream.connectors.registry import connector
 from millstream.errors import MillstreamError, RunError
 from millstream.mill.engine.lone_queries import LoneQueries
@@ -41,11 +41,13 @@ class Starter:
         plan = self.lone.planner.plan(query, catalog)
         self.lone.streams.listeners.check(streams_of(plan))
         sinks = [sink for name in query.sinks if (sink := catalog.sink(name))] or [KEPT]
+        fed = None if query.into is None else catalog.relation(query.into)
         if query.into is not None:
             sinks = [Sink(query.into, Address("fed", str(self.definitions.home.feed_folder(query.into))))]
         for sink in sinks:
             _check_single_writer(sink, query, catalog)
-        return Prepared(query, plan, sinks, QueryRecord(sources_of(plan), fingerprints(plan), query.text))
+        record = QueryRecord(sources_of(plan), fingerprints(plan), query.text)
+        return Prepared(query, plan, sinks, record, fed if isinstance(fed, Stream) else None)
 
     def check_state(self, prepared: Prepared) -> None:
         """Refuse a query that would not go on from what it has left."""

@@ -44,8 +44,10 @@ class Decisions:
         logical = self._planner.with_whole_windows(query, logical, starts or {})
         host = self._home.host_of(query.name) if query.name else None
         why = self._why_not(query, settings) if host is None else None
+        if query.into is not None:
+            why = f"how far it has come goes into {query.into} with its rows"
         if why is not None:
-            return Considered(query.name, None, why)
+            return Considered(query.name, None, why, host)
         facts = self._planner.facts(query, settings)
         carried_out = physical(logical, facts)
         try:

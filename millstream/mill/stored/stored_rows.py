@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from millstream.catalog.definitions import NEWEST, Query, Table, View
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
-from millstream.mill.home.home import Home
+from millstream.mill.home.home import QUERIES, Home
+from millstream.mill.home.query_record import QueryRecord
 from millstream.store.batch_log import BatchLog, alike
 from millstream.store.feed import Feed
 from millstream.store.versions import Versions
@@ -58,8 +59,11 @@ class StoredRows:
                 return earlier
             earlier.close()
         if not query.keys:
-            return BatchLog(schema, kept, folder, place.fresh)
+            log = BatchLog(schema, kept, folder, place.fresh)
+            place.check_reached(log.last - log.begin, f"the results of query {query.name}")
+            return log
         view = ViewStore(schema, _columns_of(query, schema), kept, folder, place.fresh)
+        place.check_reached(view.batch, f"view {query.name}")
         root = self._root_of(query)
         with self._lock:
             self._views[root] = ViewVersions(view, self._versions_in(root))
@@ -74,6 +78,10 @@ class StoredRows:
         with self._lock:
             self._views.pop(self._root_of(query), None)
             self._versions.pop(self._root_of(query), None)
+        record = QueryRecord.load(self._home.query_folder(query.name) / "query.json")
+        if query.into is not None and record is not None:
+            # The stream that it fed waits for it no more.
+            self.feed(self._home.feed_folder(query.into)).dismiss(record.id)
 
     def _of_view(self, view: View) -> ViewVersions:
         root, folder = self._root_of(view.query), self._home.query_folder(view.query.name) / RESULTS
@@ -132,7 +140,11 @@ class StoredRows:
         """The rows that are put into a stream, by their folder."""
         with self._lock:
             if folder not in self._feeds:
-                self._feeds[folder] = Feed(folder)
+                feed = self._feeds[folder] = Feed(folder)
+                # Killed while one was dropped: nobody waits for a query that is not there.
+                records = map(QueryRecord.load, (self._home.root / QUERIES).glob("*/query.json"))
+                for gone in feed.feeders - {record.id for record in records if record is not None}:
+                    feed.dismiss(gone)
             return self._feeds[folder]
 
     def forget_feed(self, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from millstream.catalog.address import Address
 from millstream.catalog.definitions import Stream
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.home.home import Home
@@ -20,7 +21,7 @@ class OpenStreams:
         self._home, self._runtime, self._lost = home, runtime, lost
         self._once = runtime.place.once
         self.listeners = Listeners(home, listens=not self._once)
-        self.readers = Readers(home, self._once, lost)
+        self.readers = Readers(home, runtime.stored, self._once, lost)
 
     def open(self, stream: Stream) -> str:
         """Let rows of a stream come in, if they are pushed or kept, and say so."""
@@ -41,9 +42,16 @@ class OpenStreams:
 
     def land(self, streams: Iterable[Stream]) -> None:
         """Let the readers of kept streams run; where queries run once, these have landed what is there then."""
-        if kept := {stream.name: stream for stream in streams if stream.keep is not None}:
+        if kept := {stream.name: self._with_source(stream) for stream in streams if stream.keep is not None}:
             host = self._runtime.host()
             self.readers.run(kept.values(), lambda: replace(host, once=self._once), self._runtime.progress)
+
+    def _with_source(self, stream: Stream) -> Stream:
+        """A stream as its reader knows it: what has no source is read from what is put into it."""
+        if stream.source is not None:
+            return stream
+        feed = self._runtime.stored.feed(self._home.feed_folder(stream.name))
+        return replace(stream, source=Address("fed", str(feed.folder)), fed=True)
 
     def close(self, stream: Stream) -> None:
         """Let no more rows of a stream come in; what was kept of it stays."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from pyspark.sql.streaming.query import StreamingQuery
 
 from millstream.catalog.definitions import Stream
+from millstream.connectors.files.source_log import forget_gone, landed_files
 from millstream.connectors.listeners import trim_pushed
 from millstream.errors import RunError
 from millstream.history.holds import held
@@ -23,6 +24,7 @@ from millstream.history.log import Log
 from millstream.history.trim import trim_position
 from millstream.mill.home.home import Home
 from millstream.mill.reports.kept import kept_text
+from millstream.mill.stored.stored_rows import StoredRows
 from millstream.mill.streams.listeners import Lost
 from millstream.spark.host import Host
 from millstream.spark.lower.landing import landing_frame, log_schema
@@ -30,6 +32,7 @@ from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 from millstream.spark.process.jvm import hung_up, talking
 from millstream.spark.run.landing_run import start_landing
 from millstream.spark.run.progress import Counts, ProgressListener
+from millstream.store.feed import Feed
 
 LOG = logging.getLogger(__name__)
 
@@ -66,12 +69,20 @@ class Reader:
         if landed is None or now - landed >= silent // timedelta(microseconds=1):
             self.log.promise(moment, log_schema(self.stream))
 
-    def trim(self, held: Callable[[str], dict[str, int]]) -> None:
-        """Let go of what need not be kept, and is no longer read by anybody."""
+    def trim(self, held: Callable[[str], dict[str, int]], feed: Feed | None = None) -> None:
+        """Let go of what need not be kept, and is no longer read by anybody.
+
+        A stream that queries `feed` has come as far as the slowest of them.
+        """
         keep, stream = self.stream.keep, self.stream
         assert keep is not None  # noqa: S101  (there is no reader of others)
-        now, timed = time.time_ns() // 1000, stream.time is not None
-        position = trim_position(self.log.index.pieces(), keep, stream.slack, now, timed)
+        now, timed, slack = time.time_ns() // 1000, stream.time is not None, stream.slack
+        newest = self.log.index.extent.so_far
+        if feed is not None and feed.feeders and timed and keep.length is not None and newest is not None:
+            if feed.promised is None:
+                return
+            slack = timedelta(microseconds=max(newest - feed.promised, 0))
+        position = trim_position(self.log.index.pieces(), keep, slack, now, timed)
         if position is not None:
             self.log.trim(min([position, *held(stream.name).values()]))
 
@@ -123,8 +134,8 @@ class Reader:
 class Readers:
     """The readers of a mill. Where queries run `once`, a reader drains its source before they begin."""
 
-    def __init__(self, home: Home, once: bool, lost: Lost) -> None:
-        self._home, self._once, self._lost = home, once, lost
+    def __init__(self, home: Home, stored: StoredRows, once: bool, lost: Lost) -> None:
+        self._home, self._stored, self._once, self._lost = home, stored, once, lost
         self._by_stream: dict[str, Reader] = {}
         self._lock = threading.RLock()
         self._tidying, self._pinning = threading.Lock(), threading.Lock()
@@ -147,6 +158,7 @@ class Readers:
     def _run(self, stream: Stream, host: Host, progress: ProgressListener) -> Reader:
         with self._lock:
             reader = self.open(stream)
+            reader.stream = stream  # who opened it first may not have known what feeds it
             if not reader.is_active:
                 label = f"reader.{id(self):x}.{stream.name}"
                 counts = progress.follow(label)
@@ -196,12 +208,15 @@ class Readers:
         for reader in list(self._by_stream.values()):
             stream = reader.stream
             try:
+                feed = self._stored.feed(self._home.feed_folder(stream.name)) if stream.fed else None
                 with self._pinning:
                     if not self._pins:
-                        reader.trim(self.held)
-                trim_pushed(
-                    stream, self._home.log_of(stream.name), self._home.stream_folder(stream.name) / "checkpoint"
-                )
+                        reader.trim(self.held, feed)
+                checkpoint = self._home.stream_folder(stream.name) / "checkpoint"
+                trim_pushed(stream, self._home.log_of(stream.name), checkpoint)
+                if feed is not None:
+                    feed.trim(landed_files(checkpoint))
+                    forget_gone(checkpoint, feed.folder)
                 while reader.log.compact():
                     pass
             except (OSError, RunError, ValueError, KeyError) as problem:
@@ -241,7 +256,8 @@ class Readers:
     def _check_declared(self, stream: Stream) -> None:
         """A history belongs to the stream as it was declared: the rows in it have its columns."""
         file = self._home.stream_folder(stream.name) / "stream.json"
-        declared: dict[str, object] = {"source": str(stream.source), "columns": str(stream.landed), "time": stream.time}
+        source = "INSERT" if stream.fed or stream.source is None else str(stream.source)
+        declared: dict[str, object] = {"source": source, "columns": str(stream.landed), "time": stream.time}
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             _save(file, declared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from millstream.catalog.address import Address
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import DerivedStream, HistoryTable, Stream, Table
 from millstream.catalog.select import HistorySpec, side_output
@@ -11,6 +12,9 @@ from millstream.errors import MillstreamError
 from millstream.plan.algebra import Derived, Node, rewrite
 from millstream.plan.build import build
 from millstream.plan.scans import History, LateScan, Reference, RejectedScan, Scan, TableScan
+
+FED = Address("fed", "")
+"""Where the rows of a stream without a source are from: its history is all that is read of it."""
 
 
 def inline_relations(plan: Node, catalog: Catalog) -> Node:
@@ -38,6 +42,6 @@ def inline_relations(plan: Node, catalog: Catalog) -> Node:
 def _table(spec: HistorySpec, catalog: Catalog) -> Table:
     """What is kept of a stream, as the table that it is for a SELECT."""
     stream = catalog.relation(spec.stream)
-    if not isinstance(stream, Stream) or stream.source is None:
+    if not isinstance(stream, Stream):
         raise MillstreamError(f"{spec.stream} was dropped after the query was bound")
-    return HistoryTable(stream.name, stream.schema, stream.source, stream=stream, spec=spec)
+    return HistoryTable(stream.name, stream.schema, stream.source or FED, stream=stream, spec=spec)

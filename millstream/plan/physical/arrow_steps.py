@@ -193,8 +193,8 @@ class _Way:
         scans = [step for step in steps_of(rows) if isinstance(step, TableScan)]
         size = 0
         for scan in scans:
-            files = self.facts.files(scan.table.source)
-            if isinstance(scan.table, HistoryTable) or not files.local:
+            files = None if isinstance(scan.table, HistoryTable) else self.facts.files(scan.table.source)
+            if files is None or not files.local:
                 raise Refused(f"how many bytes table {scan.table.name} has is not known here")
             size += files.size
             if size > LARGEST_TABLE:

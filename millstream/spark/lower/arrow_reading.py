@@ -9,6 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.arrow import arrow_schema
 from millstream.catalog.definitions import OnBadFile, Stream
+from millstream.connectors.fed.feed_ingress import FeedReading
 from millstream.connectors.files.arrow_ingress import (
     BAD_FILES,
     COUNTED_SCHEMA,
@@ -47,7 +48,8 @@ def packets_of(read: ArrowRead, inlet: Inlet, number: int, host: Host) -> DataFr
         files = files.join(F.broadcast(packed), F.lit(True), "left_outer").withColumnRenamed(TABLE, f"{TABLE}{place}")
     judged = stream.on_bad_file is OnBadFile.REJECT
     declared = arrow_schema(stream.arriving) if judged else None
-    reading = Reading(read.read, str(stream.time), read.steps, tuple(schemas), declared)
+    made = FeedReading if stream.fed else Reading
+    reading = made(read.read, str(stream.time), read.steps, tuple(schemas), declared)
     if stream.keep is not None:
         folder, start = host.history_of(stream.name), start_of(host, stream)
         reading = LogReading(read.read, str(stream.time), read.steps, tuple(schemas), folder=folder, since=start.time)

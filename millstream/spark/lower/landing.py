@@ -14,8 +14,9 @@ from millstream.connectors.arrivals import Arrivals, judged, spark_schema, time_
 from millstream.connectors.formats.rejection import Explainer
 from millstream.connectors.history.landing import TIME, Landing
 from millstream.connectors.registry import connector
-from millstream.connectors.sources import open_rejected
+from millstream.connectors.sources import open_rejected, open_stream
 from millstream.history.log import HIDDEN
+from millstream.progress.promise_mark import MARK
 from millstream.spark.host import Host
 from millstream.spark.lower.time_bounds import bound_of
 from millstream.spark.names import quoted
@@ -27,16 +28,17 @@ def landing_frame(host: Host, stream: Stream) -> tuple[DataFrame, Landing]:
 
     What is good is that for every query and at any later time: the clock that AHEAD asks is that of the landing.
     """
-    assert stream.source is not None  # noqa: S101  (one without source is not kept)
+    assert stream.source is not None  # noqa: S101  (one without source is fed)
     raw = replace(stream, keep=None)
-    arrivals = open_rejected(host, raw)
+    arrivals = open_stream(host, raw) if stream.fed else open_rejected(host, raw)
     filed = arrivals.filed
     if not filed and connector(stream.source).files:
         arrivals, filed = replace(arrivals, frame=arrivals.frame.withColumn(FILE, F.expr(FILE_SQL))), True
     external = stream.time_stamp is TimeStamp.EXTERNAL
     time = time_of(raw) if external else F.lit(None).cast("bigint")
     columns = [F.col(quoted(c.name)) for c in stream.arriving]
-    frame = judged(arrivals, raw, bound_of(raw, host), *columns, time.alias(TIME), *([F.col(FILE)] if filed else []))
+    others = [F.col(name) for name in (*([FILE] if filed else []), *([MARK] if stream.fed else []))]
+    frame = judged(arrivals, raw, bound_of(raw, host), *columns, time.alias(TIME), *others)
     stamp = next((c.name for c in stream.schema if c.name.lower() == INTERNAL_COLUMN), None)
     explainer = _explainer(arrivals)
     internal = stream.time_stamp is TimeStamp.INTERNAL

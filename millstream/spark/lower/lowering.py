@@ -57,7 +57,8 @@ def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
         found = replace(found, frame=found.frame.drop(FILE))
     elif filed and not found.filed:
         found = replace(found, frame=found.frame.withColumn(FILE, F.expr(FILE_SQL)))
-    return arrivals.tuples(found, node.stream, marked, node.again, bound_of(node.stream, host))
+    bound = None if marked and not host.judges else bound_of(node.stream, host)
+    return arrivals.tuples(found, node.stream, marked, node.again, bound)
 
 
 @lower.register

@@ -88,14 +88,18 @@ def origin_of(feed: Exchange, host: Host) -> Origin:
         return Origin(time, stamp, source.stream.slack // MICROSECOND if source.stream.progresses_by_slack else None)
     if not isinstance(source, STAGES):
         return Origin(time, stamp, 0)
-    found = trace(part, time) if time else None
-    named = isinstance(source, WindowAggregate | WindowJoin)
-    promised = None if found is None else found[1] if named else ANSWER_TIME
-    if isinstance(source, OverAggregate) and found is not None and found[1] != source.framed.time:
-        promised = None  # its promise is about another column
+    promised = promise_about(part, time) if time else None
     if isinstance(source, WindowAggregate) and promised == END and not source.windowed.window.end_inclusive:
         stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
     return Origin(time, stamp, None, len(bucket_ids(host, feed.buckets.count)), promised)
+
+
+def promise_about(part: Node, time: str) -> str | None:
+    """The name of what the buckets of a stage promise of a time stamp; None if they promise nothing of it."""
+    source, found = feeder(part), trace(part, time)
+    if found is None or (isinstance(source, OverAggregate) and found[1] != source.framed.time):
+        return None  # its promise is about another column
+    return found[1] if isinstance(source, WindowAggregate | WindowJoin) else ANSWER_TIME
 
 
 def ordering(part: Node, renumber: Callable[[pa.Table, Number], pa.Table] | None = None) -> Ordering:

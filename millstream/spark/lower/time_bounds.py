@@ -20,10 +20,12 @@ def bound_of(stream: Stream, host: Host) -> Ahead | None:
     """
     if stream.keep is not None:
         return None
-    if stream.time_stamp is not TimeStamp.EXTERNAL or stream.source is None:
+    if stream.time_stamp is not TimeStamp.EXTERNAL:
         return None
     if stream.ahead is not None:
         return stream.ahead if stream.ahead.bound is not None else None
+    if stream.source is None:  # what is put into it comes as from a folder that is followed
+        return None if host.once else USUAL
     kind = connector(stream.source)
     if host.once or kind.clocked:
         return None

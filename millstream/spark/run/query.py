@@ -30,6 +30,7 @@ from millstream.spark.run.control import end_after, forget_unread
 from millstream.spark.run.progress import Counts
 from millstream.spark.run.silent_inputs import Quiet, Tell, listen
 from millstream.spark.run.ticker import tell_time
+from millstream.spark.run.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Clocks:
 
     At the `pace`, if there is one, it is told that the clock has moved on. `quiet` are streams that may fall silent.
     `ends`: whether one that does not go on must be told of its end. `logs` take the time stamps of kept streams.
+    `fed` are the streams without a source that it reads, and `into` is the one that it feeds.
     """
 
     pace: timedelta | None
@@ -45,15 +47,18 @@ class Clocks:
     heartbeats: Heartbeats
     ends: bool
     logs: Mapping[str, Tell] = field(default_factory=dict)
+    fed: frozenset[str] = frozenset()
+    into: str | None = None
 
 
 class Timing:
-    """What a mill does for its queries while they run: its clock, and the tables that it watches."""
+    """What a mill does for its queries while they run: its clock, the tables that it watches, what streams wait for."""
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.tables = Watch(self.clock)
         self.versions = VersionWatch(self.clock)
+        self.wanted = Wanted()
 
 
 def start(
@@ -103,7 +108,9 @@ def start(
     if host.place is not None:  # there is a stage that can be told
         if clocks.pace is not None:
             tell_time(timing.clock, place, counts, clocks.pace)
-        listen(timing.clock, place, counts, clocks.quiet, clocks.heartbeats, clocks.logs)
+        into = None if clocks.into is None else clocks.into.lower()
+        listen(timing.clock, place, counts, clocks.quiet, clocks.heartbeats, clocks.logs, into, timing.wanted)
+        timing.wanted.reads((stream.lower() for stream in clocks.fed), counts, into, timing.clock)
     return query
 
 

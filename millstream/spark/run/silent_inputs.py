@@ -23,6 +23,7 @@ from millstream.plan.scans import Scan
 from millstream.spark.run.clock import Clock, every
 from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
+from millstream.spark.run.wanted import Wanted
 from millstream.spark.stage.control_words import enabling
 
 LOG = logging.getLogger(__name__)
@@ -160,9 +161,12 @@ class _Told(NamedTuple):
     patience: float
 
 
-def quiet_streams(plan: Node) -> tuple[Quiet, ...]:
-    """The streams of a plan that may fall silent without holding others back for ever."""
-    if not any(isinstance(step, STAGES) for step in steps(plan)):
+def quiet_streams(plan: Node, feeds: bool = False) -> tuple[Quiet, ...]:
+    """The streams of a plan that may fall silent without holding others back for ever.
+
+    Without a stage nobody waits for them, but for those who read what the query `feeds`.
+    """
+    if not feeds and not any(isinstance(step, STAGES) for step in steps(plan)):
         return ()
     streams = {step.stream.name: step.stream for step in steps(plan) if isinstance(step, Scan)}
     return tuple(q for q in map(quiet_stream, streams.values()) if q is not None)
@@ -188,8 +192,13 @@ def listen(
     quiet: Sequence[Quiet],
     heartbeats: Heartbeats,
     logs: Mapping[str, Tell],
+    into: str | None = None,
+    wanted: Wanted | None = None,
 ) -> None:
-    """Send time stamps for silent streams until the query ends: when they are needed, or at a pace, or never."""
+    """Send time stamps for silent streams until the query ends: when they are needed, or at a pace, or never.
+
+    Of a query that feeds `into` a stream, they are also needed when it is `wanted` there.
+    """
 
     def tell(stream: str, moment: int) -> None:
         if stream in logs:
@@ -210,6 +219,8 @@ def listen(
 
     def look() -> float | None:
         known = [(w, stage) for stage, w in list(counts.waits.items()) if w is not None]
+        if wanted is not None and (needed := wanted.of(into)) is not None:
+            known.append((needed, ""))
         waits, stage = min(known, default=(None, ""))
         # What a stage reads from another one is named by its number: nothing is known of streams there.
         passed = {s: t for s, t in counts.passed.get(stage, {}).items() if s in streams}
@@ -226,6 +237,8 @@ def listen(
         return None if again is None else max(again, now + LEAST_SECONDS)
 
     appointment = clock.appointment(look)
+    if wanted is not None and into is not None:
+        wanted.feeds(into, appointment)
     # The look is the clock's: whoever tells that a batch is done must not wait for files.
     counts.tell(lambda: appointment.meet(time.monotonic()), appointment)
 

@@ -90,3 +90,12 @@ def judge_times(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) ->
         return limits.judge(times)
     ends = pc.min_max(times).as_py()
     return Judged(None, 0, ends["min"], ends["max"])
+
+
+def tighter(one: TimeLimits, other: TimeLimits) -> TimeLimits:
+    """Which of two limits lets less move time.
+
+    >>> tighter(TimeLimits(), TimeLimits(ahead=5)), tighter(TimeLimits(ahead=3), TimeLimits(ahead=5)).ahead
+    (TimeLimits(ahead=5, waits=False, of_stream=True), 3)
+    """
+    return min(one, other, key=lambda limits: float("inf") if limits.ahead is None else limits.ahead)

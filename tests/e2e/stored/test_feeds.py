@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,58 @@ def test_a_stream_with_rows_keeps_its_columns(tmp_path: Path) -> None:
             mill.execute("CREATE STREAM e (ts TIMESTAMP, key STRING) ORDER BY ts")
         mill.execute(declared)
         mill.execute("DROP STREAM e; CREATE STREAM e (ts TIMESTAMP, key STRING) ORDER BY ts")
+
+
+WINDOWS = "SELECT k, window_end, count(*) [RANGE 10 SECONDS, WA ts] AS n, sum(v) AS v FROM {} GROUP BY k"
+FAR_APART = f"""
+    CREATE STREAM a (ts TIMESTAMP, k STRING, v INT) ORDER BY ts SLACK 2 SECONDS SOURCE 'csv:a';
+    CREATE STREAM b (ts TIMESTAMP, k STRING, v INT) ORDER BY ts SLACK 2 SECONDS SOURCE 'csv:b';
+    CREATE STREAM both (ts TIMESTAMP, k STRING, v INT) ORDER BY ts;
+    INSERT INTO both SELECT ts, k, v FROM a WHERE v < 100;
+    INSERT INTO both SELECT ts, k, v FROM b;
+    CREATE QUERY counts AS {WINDOWS.format("both")};
+    CREATE STREAM derived AS SELECT ts, k, v FROM a WHERE v < 100 UNION ALL SELECT ts, k, v FROM b;
+    CREATE QUERY of_derived AS {WINDOWS.format("derived")};
+    CREATE STREAM ends (at TIMESTAMP, n BIGINT) ORDER BY at;
+    INSERT INTO ends SELECT window_end, count(*) [RANGE 10 SECONDS, WA ts] AS n FROM a;
+    CREATE QUERY of_ends AS SELECT window_end, sum(n) [RANGE 20 SECONDS, WA at] AS n FROM ends;
+"""
+
+
+def test_a_fed_stream_goes_by_the_slowest_query_that_feeds_it(live_mill: Mill, tmp_path: Path) -> None:
+    put(tmp_path / "a", 0, "1,a,1", "4,a,2", "15,a,3", "41,a,100")  # the last one is left out, and moves time
+    (tmp_path / "b").mkdir()
+    live_mill.execute(FAR_APART)
+    # What a stage promises goes on, too: all windows of a that end by 39 have been answered.
+    until(
+        lambda: (
+            [(r["window_end"].second, r["n"]) for r in live_mill.query("of_ends").to_arrow().to_pylist()] == [(20, 2)]
+        )
+    )
+    live_mill.query("counts").process_available()
+    assert found(live_mill) == []
+    put(tmp_path / "b", 1, "3,b,1", "22,b,2")  # forty seconds behind the other, and not late
+    until(lambda: len(found(live_mill)) == 3)
+    put(tmp_path / "b", 2, "21,b,3", "38,b,4")
+    wanted = [("a", 10, 2, 3), ("a", 20, 1, 3), ("b", 10, 1, 1), ("b", 30, 2, 5)]
+    until(lambda: found(live_mill) == wanted)
+    until(lambda: live_mill.query("of_derived").to_arrow().num_rows == len(wanted))
+    assert not any(live_mill.query("counts").counts.late.values())
+    live_mill.execute("STOP QUERY both_2; DROP QUERY both_2;")  # nobody waits for it any more
+    put(tmp_path / "a", 3, "43,a,100")
+    until(lambda: found(live_mill)[-1] == ("b", 40, 1, 4))
+    (answer,) = live_mill.execute("ALTER QUERY both AS SELECT ts, upper(k) AS k, v FROM a WHERE v < 100;")
+    assert "it goes on from where it was" in answer.message
+    put(tmp_path / "a", 4, "44,a,7", "59,a,100")
+    until(lambda: ("A", 50, 1, 7) in found(live_mill))
+
+
+def test_silence_is_passed_on(live_mill: Mill, tmp_path: Path) -> None:
+    """Who feeds a stream waits for nothing; those that read it do, and so time stamps for silent inputs are sent."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    live_mill.execute(FAR_APART.replace("SLACK 2 SECONDS SOURCE", "SLACK 2 SECONDS IDLE AFTER 1 SECOND SOURCE"))
+    now = datetime.now(UTC)
+    (tmp_path / "a" / "0.csv").write_text(f"ts,k,v\n{(now - timedelta(seconds=8)).isoformat()},a,1\n")
+    until(lambda: live_mill.query("counts").to_arrow().num_rows == 1)
+    assert live_mill.query("counts").to_arrow()["n"].to_pylist() == [1]
