@@ -54,7 +54,7 @@ def test_moments(text: str, since: Moment, until: Moment | None, around: str) ->
     [
         "SELECT since, until, start, keep FROM s",
         "SELECT start at FROM s",
-        "SELECT since.a FROM s since",
+        "SELECT since.a FROM s AS since",
         "SELECT at.a FROM start at WHERE a > 1",
         "SELECT a FROM s WHERE earliest > now",
     ],
