@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from millstream.errors import RunError
 
@@ -50,6 +51,26 @@ def planned_end(host: Path, stream: str) -> int:
     return _begin_of(host, name, 0) if last < 0 else min(_ends(checkpoint, last, name), default=UNKNOWN)
 
 
+class ReadTo(NamedTuple):
+    """The end of the last batch that a query has planned: of each stream the positions of all that read it.
+
+    `done`: whether the batch is committed. If it is not, some of its answers may have been given, or none.
+    """
+
+    ends: Mapping[str, Sequence[int]]
+    done: bool
+
+
+def read_to(checkpoint: Path) -> ReadTo:
+    """How far the query with that checkpoint has read histories."""
+    planned = _last(checkpoint / "offsets")
+    found: dict[str, list[int]] = {}
+    for offset in _offsets(checkpoint, planned):
+        if "stream" in offset:
+            found.setdefault(str(offset["stream"]), []).append(int(offset["position"]))
+    return ReadTo(found, _last(checkpoint / "commits") >= planned)
+
+
 def _last(batches: Path) -> int:
     """The last batch of which a checkpoint has such a file, -1 if there is none."""
     return max((int(file.name) for file in batches.glob("[0-9]*")), default=-1)
@@ -57,12 +78,17 @@ def _last(batches: Path) -> int:
 
 def _ends(checkpoint: Path, batch: int, stream: str) -> list[int]:
     """The positions in the log of a stream at which a batch ends, one for each time that it is read."""
+    found = _offsets(checkpoint, batch)
+    return [int(offset["position"]) for offset in found if offset.get("stream") == stream]
+
+
+def _offsets(checkpoint: Path, batch: int) -> list[dict[str, Any]]:
+    """The offsets of a batch, of those that may be of logs."""
     try:
         lines = (checkpoint / "offsets" / str(batch)).read_text().split("\n") if batch >= 0 else []
     except FileNotFoundError:  # a later batch has ended meanwhile
         lines = []
-    offsets = [json.loads(line) for line in lines if line.startswith('{"position"') or '"stream"' in line]
-    return [int(offset["position"]) for offset in offsets if offset.get("stream") == stream]
+    return [json.loads(line) for line in lines if line.startswith('{"position"') or '"stream"' in line]
 
 
 def _host_of(folder: Path) -> Path | None:

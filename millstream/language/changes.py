@@ -12,11 +12,13 @@ from millstream.catalog.catalog import STDOUT, Catalog
 from millstream.catalog.definitions import Definition, DerivedStream, Query, Stream, Table
 from millstream.errors import EslSyntaxError, NameTaken, NotYet, Refused, UnknownName, suggest
 from millstream.language.bind.definitions import bind_stream
+from millstream.language.bind.history import check_start
 from millstream.language.bind.select import bind_query
 from millstream.language.bound import Bound, Halt, History, NewName, Removal, Replace, Resumption
 from millstream.language.names import check_free, check_replaceable, check_side, find, find_broken, get, kind_of, plural
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor
+from millstream.language.parse.history import start_clause, take_start
 from millstream.language.parse.parts import read_query
 from millstream.language.parse.rewrite import with_clauses, with_window
 from millstream.language.parse.statements import (
@@ -56,7 +58,7 @@ def bind_alter_query(statement: AlterQuery, catalog: Catalog) -> Bound:
     clause = "ALTER QUERY"
     old = _query(statement.name, catalog, statement.text, clause)
     head = _head(old, statement.name, statement.text)
-    text = f"{head} {statement.text[slice(*statement.body)]}"
+    text = f"{head} {statement.text[slice(*statement.body)]}{start_clause(old.text) if old.start is not None else ''}"
     select = bind_query(statement.select, catalog, statement.text)
     if select.bounded:
         raise Refused(
@@ -68,7 +70,11 @@ def bind_alter_query(statement: AlterQuery, catalog: Catalog) -> Bound:
             hint="a persistent query reads a stream; for the rows of a table use SELECT or CREATE TABLE ... AS",
         )
     _check_begin(old, statement)
-    new = Query(old.name, select, old.sink, text) if old.into is None else _feeder(old, text, catalog)
+    if old.into is not None:
+        new = _feeder(old, text, catalog)
+    else:
+        new = Query(old.name, select, old.sink, text, start=old.start)
+    check_start(old.start, select, catalog, statement.text, statement.name.span)
     return Replace(old, new, starting_now=statement.starting_now)
 
 
@@ -89,9 +95,13 @@ def bind_alter_window(statement: AlterQueryWindow, catalog: Catalog) -> Bound:
     cursor = Cursor(dialect.tokenize(text), text)
     cursor.index = len(dialect.tokenize(head))
     cursor.clause = clause
+    take_start(cursor)
     select = bind_query(read_query(cursor), catalog, text)
     _check_begin(old, statement)
-    new = Query(old.name, select, old.sink, text) if old.into is None else _feeder(old, text, catalog)
+    if old.into is not None:
+        new = _feeder(old, text, catalog)
+    else:
+        new = Query(old.name, select, old.sink, text, start=old.start)
     return Replace(old, new, keeps_base=True, starting_now=statement.starting_now)
 
 

@@ -40,7 +40,7 @@ from millstream.mill.manage.store_table import create_table, store_table
 from millstream.mill.manage.views import drop_view
 from millstream.mill.reports import describe
 from millstream.mill.reports.analysis import Analysis
-from millstream.mill.reports.list_queries import query_rows
+from millstream.mill.reports.list_queries import complete_from, query_rows
 from millstream.mill.reports.why_not import why_not
 from millstream.mill.stored.definitions import anchored
 from millstream.plan.explain import explain
@@ -117,6 +117,8 @@ def _rows(bound: Rows, at: Context) -> Answer:
 @carry_out.register
 def _explain(bound: Plan, at: Context) -> Answer:
     text = explain(at.engine.planner.physical(bound.asked, at.settings, at.catalog))
+    if isinstance(bound.asked, Query) and (begins := complete_from(at.engine.home, bound.asked)) is not None:
+        text += f"\nanswers are complete for what begins at {begins} or later"
     return Answer("plan", text=f"{text}{at.engine.hosts.decisions.explain(bound.asked, at.settings, at.catalog)}")
 
 

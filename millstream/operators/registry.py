@@ -18,6 +18,7 @@ from millstream.operators.ordered.slide_by_tuple import SlideByTupleWindows
 from millstream.operators.over.calls import over_operator
 from millstream.operators.over.over_aggregate_job import OverAggregateJob
 from millstream.operators.over.pane_of_rows import pane_of_rows
+from millstream.operators.panes.finer_panes import FinerPanes
 from millstream.operators.panes.from_first import FromFirst
 from millstream.operators.panes.paned_aggregate import PanedAggregate
 from millstream.operators.panes.partials import partial_states
@@ -100,7 +101,7 @@ def runner(window: Window[Any]) -> Runner:
     >>> runner(Session(10)).make.__name__
     'SessionWindows'
     """
-    found = RUNNERS.get(type(window))
+    found = RUNNERS.get(type(window.coarse if isinstance(window, FinerPanes) else window))
     if found is None:
         raise NotImplementedError(f"no operator in operators/registry.py computes {type(window).__name__}")
     return found

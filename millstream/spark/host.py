@@ -80,7 +80,8 @@ class Host:
     `once`: whether queries end with what is there. `passes_over`: whether sources are read without a row of them.
     `judges`: whether Spark looks how far tuples run ahead of the clock though they go on with marks. `feeds` are the
     inputs of a query that feeds a stream.
-    `history_of` says where the log of a kept stream is, and `starts` from where in it the query reads.
+    `history_of` says where the log of a kept stream is, `starts` from where in it the query reads, and `stops` to
+    where, if it does not go on. As long as there is a file `hold`, it reads no more of any history.
     `registrations` is the log of those of a template.
     `written` are the folders that queries of this mill write to, and the marks of their files. `observe` gives a frame
     a name for metrics that Spark computes of its rows. `stored` has the tables and views of the home.
@@ -97,6 +98,8 @@ class Host:
     written: dict[str, set[str]] = field(default_factory=dict)
     history_of: Callable[[str], Path] = _nowhere
     starts: Mapping[str, Bound] = field(default_factory=dict)
+    stops: Mapping[str, int] = field(default_factory=dict)
+    hold: Path | None = None
     registrations: Path | None = None
     observe: Callable[[DataFrame, str, Sequence[Column]], DataFrame] = _observed
     stored: Stored = field(default_factory=_NothingStored)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millstream.errors import RunError
-from millstream.mill.home.home import Home
+from millstream.mill.home.home import QUERIES, Home
 from millstream.mill.home.query_record import QueryRecord
 
 HOSTILE = ["", ".", "..", "/", "../../victim", "a/b", "a\0b", "%", "%2f", "a%20b", "a b", " ", "x" * 256, "ß" * 99]
@@ -87,4 +87,16 @@ def test_a_query_whose_records_are_damaged_can_be_forgotten(tmp_path: Path, file
         home.host_of("q") if file == "member.json" else home.query_place("q", QueryRecord(()))
     home.forget_query("q")
     assert not folder.exists()
+    home.close()
+
+
+def test_a_folder_that_nobody_came_to_use_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for name in ("q", "q%~2", "p%~2"):
+        home.make_place(name, QueryRecord(["s"]))
+    home.keep_place("q")
+    (tmp_path / QUERIES / "q" / "hold").touch()
+    home.forget_made({"q", "p%~2"})
+    assert sorted(folder.name for folder in (tmp_path / QUERIES).iterdir()) == ["p%~2", "q"]
+    assert [file.name for folder in (tmp_path / QUERIES).iterdir() for file in folder.iterdir()] == ["query.json"] * 2
     home.close()

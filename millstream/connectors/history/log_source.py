@@ -5,6 +5,7 @@ Spark's own source of files cannot do this: files of a log are compacted and tri
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,8 +42,9 @@ def register(spark: SparkSession) -> None:
 class LogSource(DataSource):
     """The positions of a log, as a stream or as a bounded range.
 
-    Options: `path`, the folder of the log, and the `stream`; `start` and for a bounded range `stop`; `maxRows`, how
-    much one batch takes.
+    Options: `path`, the folder of the log, and the `stream`; `start` and for a bounded range `stop`, where a stream
+    goes no further either; `maxRows`, how much one batch takes. As long as there is a file `hold`, a stream goes no
+    further than to the position that it names for the stream, and stays where it is if it names none.
     """
 
     @classmethod
@@ -107,6 +109,8 @@ class RangeStreamReader(_Ranges, DataSourceStreamReader, SupportsTriggerAvailabl
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self._target: int | None = None
+        self._stop = int(options["stop"]) if "stop" in options else None
+        self._hold = Path(options["hold"]) if "hold" in options else None
 
     def initialOffset(self) -> Offset:  # noqa: N802 (Spark's name)
         """Where the query begins: said when it was created, so that it is the same however often that is asked."""
@@ -118,7 +122,7 @@ class RangeStreamReader(_Ranges, DataSourceStreamReader, SupportsTriggerAvailabl
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
         """Remember the end of the log: this run goes no further."""
-        self._target = self.index.extent.end
+        self._target = self._end
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802 (Spark's name)
         """The position where the next batch stops."""
@@ -129,12 +133,29 @@ class RangeStreamReader(_Ranges, DataSourceStreamReader, SupportsTriggerAvailabl
                 "it is not the one that the checkpoint knows\n"
                 "help: bring that one back, or start the query under another name"
             )
+        if (held := self._held) is not None:
+            stop = max(position, min(stop, held))
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else stop - position
         return self._at(min(stop, position + most))
 
     def reportLatestOffset(self) -> Offset:  # noqa: N802 (Spark's name)
         """The end of the log, or of the run."""
-        return self._at(self.index.extent.end if self._target is None else self._target)
+        return self._at(self._end if self._target is None else self._target)
+
+    @property
+    def _held(self) -> int | None:
+        """Where to stay for now; None if nobody holds this reader back."""
+        try:
+            said = None if self._hold is None else self._hold.read_text()
+        except FileNotFoundError:
+            said = None
+        return None if said is None else int(json.loads(said).get(self.options["stream"], 0))
+
+    @property
+    def _end(self) -> int:
+        """The end of the log, as far as this reader goes."""
+        end = self.index.extent.end
+        return end if self._stop is None else min(end, self._stop)
 
     def _at(self, position: int) -> Offset:
         """An offset tells its stream: what is trimmed depends on how far each query has read."""

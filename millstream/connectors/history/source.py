@@ -64,6 +64,10 @@ def log_reader(host: Host, stream: Stream) -> DataStreamReader:
     log_source.register(host.spark)
     reader = host.spark.readStream.format(FORMAT)
     where = {"path": str(host.history_of(stream.name)), "stream": stream.name.lower()}
+    if (stop := host.stops.get(stream.name.lower())) is not None:
+        where["stop"] = str(stop)
+    if host.hold is not None:
+        where["hold"] = str(host.hold)
     return reader.options(**where, start=start_of(host, stream).position, maxRows=log_source.MOST_ROWS)
 
 

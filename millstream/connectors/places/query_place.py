@@ -11,6 +11,8 @@ from typing import Any
 
 from millstream.errors import RunError
 
+HOLD = "hold"
+
 
 @dataclass(frozen=True)
 class QueryPlace:
@@ -35,6 +37,11 @@ class QueryPlace:
     def control(self) -> Path:
         """The folder of marks that are sent to the query."""
         return self.folder / "control"
+
+    @property
+    def hold(self) -> Path:
+        """The file that, while it is there, says how far the query may read histories (`log_source.py`)."""
+        return (self.host or self.folder) / HOLD
 
     @property
     def has_batches(self) -> bool:

@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.errors import EslSyntaxError, NotYet, suggest
 from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, split, tokens_span
+from millstream.language.parse.history import take_start
 from millstream.language.parse.parts import read_query
 from millstream.language.parse.statements import (
     AlterQuery,
@@ -77,6 +78,9 @@ def alter(cursor: Cursor, read_clause: ReadClause) -> Statement:
         starting_now = _take_starting_now(cursor)
         if cursor.at_end:
             cursor.fail("expected a SELECT", hint=f"ALTER QUERY {name} AS SELECT ...")
+        if (start := take_start(cursor)) is not None:
+            hint = "leave START AT out; or create another query, with that START AT"
+            cursor.fail("a query stays where it has begun", span=start.span, hint=hint)
         body = tokens_span(cursor.tokens[cursor.index :])
         select = read_query(cursor)
         return AlterQuery(text=cursor.text, span=span, name=name, select=select, body=body, starting_now=starting_now)

@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.catalog.keep import SIZES, Keep
 from millstream.catalog.moment import MICROSECOND, At, Moment
+from millstream.language.parse import dialect
 from millstream.language.parse.cursor import Cursor, tokens_span
 from millstream.language.parse.history_words import MOMENT
 from millstream.language.parse.statements import Start
@@ -99,3 +100,13 @@ def take_start(cursor: Cursor) -> Start | None:
     span = tokens_span(tokens[found:])
     del tokens[found:]
     return Start(moment, span)
+
+
+def start_clause(text: str) -> str:
+    """The START AT of a statement as it is written, behind a space; nothing if there is none.
+
+    >>> start_clause("CREATE QUERY q AS SELECT a FROM s START AT NOW")
+    ' START AT NOW'
+    """
+    start = take_start(Cursor(dialect.tokenize(text), text))
+    return "" if start is None else f" {text[slice(*start.span)]}"

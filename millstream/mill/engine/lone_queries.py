@@ -17,12 +17,12 @@ from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
 from millstream.history.moments import Bound
 from millstream.mill.engine.known_queries import KnownQueries
-from millstream.mill.engine.pass_over import pass_over
 from millstream.mill.engine.planner import Planner
 from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.run_unheard import run_unheard
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Runtime
-from millstream.mill.engine.starts import starts_of
+from millstream.mill.engine.starts import begins_of, starts_of
 from millstream.mill.home.home import Home
 from millstream.mill.manner import Manner
 from millstream.mill.standing.templates import Templates
@@ -31,6 +31,7 @@ from millstream.mill.streams.open_streams import OpenStreams
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import has_state, holds_back
 from millstream.plan.physical.choose_buckets import bucket_count
+from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.place_partials import reduces
 from millstream.plan.reads import streams_of
 from millstream.spark.host import Host
@@ -88,14 +89,35 @@ class LoneQueries:
         self.queries.by_name[query.name.lower()] = running
         return running
 
-    def pass_over(self, prepared: Prepared, manner: Manner) -> None:
-        """Bring a new query to the end of what its sources hold, without a row of it."""
-        query, plan = prepared.query, prepared.plan
-        place = self.home.query_place(query.name, prepared.record)
-        host = replace(self.runtime.host(), place=place if has_state(plan) else None)
+    def pass_over(self, prepared: Prepared, manner: Manner, place: QueryPlace, starts: Mapping[str, Bound]) -> None:
+        """Bring a query that has yet to begin to the end of what its sources hold, without a row of it."""
         # Spark alone need not open what is passed over.
-        physical = self.planner.carried_out(plan, replace(self.planner.facts(query, manner.settings), arrow=False))
-        pass_over(query, physical, place, host, self.runtime.progress, self.runtime.label(query.name), manner)
+        facts = replace(self.planner.facts(prepared.query, manner.settings), arrow=False)
+        self._run_unheard(prepared, manner, place, replace(self.runtime.host(), starts=starts, passes_over=True), facts)
+
+    def fill(
+        self,
+        prepared: Prepared,
+        manner: Manner,
+        place: QueryPlace,
+        starts: Mapping[str, Bound],
+        stops: Mapping[str, int],
+    ) -> None:
+        """Bring a query that has yet to begin to some positions of the histories that it reads."""
+        begins = begins_of(place, (), starts)
+        plan = self.planner.with_whole_windows(prepared.query, prepared.plan, begins)
+        host = replace(self.runtime.host(), starts=starts, stops=stops)
+        facts = self.planner.facts(prepared.query, manner.settings)
+        self._run_unheard(replace(prepared, plan=plan), manner, place, host, facts)
+
+    def _run_unheard(self, prepared: Prepared, manner: Manner, place: QueryPlace, host: Host, facts: Facts) -> None:
+        query, plan = prepared.query, prepared.plan
+        host = replace(host, place=place if has_state(plan) else None, once=True)
+        physical = self.planner.carried_out(plan, replace(facts, kept_buckets=len(place.load("buckets")) or None))
+        try:
+            run_unheard(query, physical, place, host, self.runtime.progress, self.runtime.label(query.name), manner)
+        except AnalysisException as problem:
+            raise RunError(f"Spark refused query {query.name}: {explain_failure(problem)}") from problem
 
     def _fill_sources(self, plan: Node) -> None:
         """Let what a query reads be there: what readers land, and in a bounded run what other queries put into it."""
@@ -106,7 +128,8 @@ class LoneQueries:
     def _start_at(self, place: QueryPlace, prepared: Prepared, manner: Manner, earlier: Kept | None) -> RunningQuery:
         query = prepared.query
         starts = starts_of(query, place, streams_of(prepared.plan), self.streams.readers)
-        prepared = replace(prepared, plan=self.planner.with_whole_windows(query, prepared.plan, starts))
+        begins = begins_of(place, streams_of(prepared.plan), starts)
+        prepared = replace(prepared, plan=self.planner.with_whole_windows(query, prepared.plan, begins))
         return self.start_counted(prepared, place, manner, earlier, starts)
 
     def start_counted(
@@ -115,7 +138,7 @@ class LoneQueries:
         """Start a query in its place, and count what it does."""
         query = prepared.query
         told = has_state(prepared.plan) or prepared.fed is not None
-        host = replace(self.runtime.host_for(place if told else None), starts=starts)
+        host = replace(self.runtime.host_for(place if told else None), starts=starts, hold=place.hold)
         label = self.runtime.label(query.name)
         counts = self.runtime.progress.follow(label)
         try:

@@ -11,12 +11,13 @@ from millstream.catalog.definitions import Query, Stream
 from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.places.facts import facts_of
-from millstream.history.moments import Bound
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.stored.definitions import Definitions
 from millstream.plan.algebra import Node
 from millstream.plan.build import build
+from millstream.plan.column_origins import fingerprints
 from millstream.plan.fed_streams import with_feeds
+from millstream.plan.keep_panes import keep_panes
 from millstream.plan.passes import apply_passes
 from millstream.plan.passes.inline_relations import inline_relations
 from millstream.plan.physical import physical
@@ -32,7 +33,7 @@ class Planner:
 
     def plan(self, asked: Select | Query, catalog: Catalog | None = None) -> Node:
         """The plan of a SELECT or of a query."""
-        return apply_passes(build(asked), catalog or self._definitions.catalog)
+        return self._with_its_panes(asked, apply_passes(build(asked), catalog or self._definitions.catalog))
 
     def facts(self, asked: Select | Query, settings: Settings) -> Facts:
         """What physical plans depend on besides the query."""
@@ -59,10 +60,17 @@ class Planner:
 
         return with_feeds(plan, place)
 
-    def with_whole_windows(self, query: Query, plan: Node, starts: Mapping[str, Bound]) -> Node:
-        """The plan without the answers of windows that had begun before the query did."""
-        begins = {stream: start.whole for stream, start in starts.items() if start.whole is not None}
+    def with_whole_windows(self, query: Query, plan: Node, begins: Mapping[str, int]) -> Node:
+        """The plan without the answers of windows that had begun before the query did, if it did at some time."""
         if not begins:
             return plan
         catalog = self._definitions.catalog
-        return apply_passes(answer_whole_windows(inline_relations(build(query), catalog), begins), catalog)
+        whole = answer_whole_windows(inline_relations(build(query), catalog), begins)
+        return keep_panes(apply_passes(whole, catalog), fingerprints(plan))
+
+    def _with_its_panes(self, asked: Select | Query, plan: Node) -> Node:
+        """The plan with the panes that a query has kept, if it runs by itself and can do with these."""
+        if not isinstance(asked, Query) or not asked.name or self._home.host_of(asked.name) is not None:
+            return plan
+        record = self._home.record_of(asked.name)
+        return plan if record is None else keep_panes(plan, record.steps or ())

@@ -117,6 +117,10 @@ class RunningQuery:
         self._let_go()
         for reader in self._readers:
             reader.process_available()
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until it has nothing more to do, as far as its sources let it."""
         try:
             with talking():
                 self.handle.processAllAvailable()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from millstream.catalog.definitions import Query, Stream
 from millstream.catalog.moment import At, Moment
@@ -11,7 +12,7 @@ from millstream.errors import RunError
 from millstream.history.moments import Bound, begin_at
 from millstream.mill.streams.readers import Readers
 
-_RECORD = "starts"
+_RECORD, _COMPLETE = "starts", "complete"
 
 
 def starts_of(
@@ -36,7 +37,7 @@ def starts_of(
             f"help: keep what it was; or give the query another name, or remove {place.folder} to begin anew"
         )
     if known and known["said"] == said and set(known["starts"]) == set(kept):
-        return {name: Bound(*bound) for name, bound in known["starts"].items()}
+        return kept_starts(place.folder)
     # Where a query begins must be said when it is created: what "the end" is would change until its first batch.
     moment = query.start or Moment(At.EARLIEST)
     found = None if together is None else together.get(said)
@@ -44,7 +45,7 @@ def starts_of(
         found = {name: begin_at(readers.open(stream).log.index, stream.name, moment) for name, stream in kept.items()}
     if together is not None:
         together[said] = found
-    place.save(_RECORD, {"said": said, "starts": found})
+    keep_starts(query, place, found)
     return found
 
 
@@ -65,6 +66,49 @@ def start_of_host(place: QueryPlace, stream: str, begins: Iterable[int]) -> dict
         known = {"said": None, "starts": {stream.lower(): Bound(min(begins))}}
         place.save(_RECORD, known)
     return {name: Bound(*bound) for name, bound in known["starts"].items()}
+
+
+def begins_of(place: QueryPlace, streams: Iterable[Stream], starts: Mapping[str, Bound]) -> dict[str, int]:
+    """From which time on all tuples of a stream are there for a query; not for streams that it has read all of.
+
+    The streams without a history are those over which the query was let begin anew.
+    """
+    found = {name: start.whole for name, start in starts.items() if start.whole is not None}
+    since = place.load(_COMPLETE).get("from")
+    if since is not None:
+        found |= {stream.name.lower(): int(since) for stream in streams if stream.keep is None}
+    return found
+
+
+def keep_starts(
+    query: Query, place: QueryPlace, starts: Mapping[str, Bound], begun: Mapping[str, Bound] | None = None
+) -> None:
+    """Write down where a query begins to read, and where it has `begun` as a query, if it has read on since."""
+    said = None if query.start is None else str(query.start)
+    place.save(_RECORD, {"said": said, "starts": starts, "begun": starts if begun is None else begun})
+
+
+def kept_starts(folder: Path, begun: bool = False) -> dict[str, Bound]:
+    """Where the query that has a folder began to read, or has `begun` as a query, as far as that was written down."""
+    known = QueryPlace(folder, "", fresh=False).load(_RECORD)
+    found = known.get("begun", known.get("starts", {})) if begun else known.get("starts", {})
+    return {name: Bound(*bound) for name, bound in found.items()}
+
+
+def keep_complete(place: QueryPlace, complete: int | None) -> None:
+    """Write down from which time on the answers of a query are complete; None: all that it gives is."""
+    place.save(_COMPLETE, {"from": complete})
+
+
+def when_complete(folder: Path) -> int | None:
+    """From which time on the answers of the query that has a folder are complete, if some before are left out.
+
+    Unless it was altered, that is where it began in its histories.
+    """
+    known = QueryPlace(folder, "", fresh=False).load(_COMPLETE)
+    if known:
+        return None if known["from"] is None else int(known["from"])
+    return max((start.whole for start in kept_starts(folder).values() if start.whole is not None), default=None)
 
 
 def _words(said: str | None) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from millstream.connectors.places.query_place import HOLD
 from millstream.connectors.sinks import QueryPlace
 from millstream.errors import RunError
 from millstream.mill.home.file_names import as_it_is, beside, file_name
@@ -22,6 +23,9 @@ from millstream.spark.run.whole_checkpoint import check_whole
 
 HOSTS, QUERIES, LOGS, STREAMS, TABLES = "hosts", "queries", "logs", "streams", "tables"
 """The kinds of folders."""
+
+MAKING = "making"
+"""The file in the folder of a query that is there as long as the store does not know of the folder."""
 
 HOST = "member"
 """The record that says in which host a query is a member."""
@@ -138,6 +142,29 @@ class Home:
         replace(now, id=record.id).save(file)
         return QueryPlace(folder, record.id, fresh=fresh)
 
+    def make_place(self, file: str, record: QueryRecord) -> QueryPlace:
+        """A folder of that name for a query that begins anew, which goes on in its old one as long as `MAKING` says."""
+        folder = self.root / QUERIES / file
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / MAKING).touch()
+        record.save(folder / "query.json")
+        return QueryPlace(folder, record.id, fresh=True, new=True)
+
+    def keep_place(self, file: str) -> None:
+        """Say that a folder that was made for a query is in use now."""
+        (self.root / QUERIES / file / MAKING).unlink(missing_ok=True)
+
+    def forget_made(self, used: Collection[str]) -> None:
+        """Remove the folders of which a process that was killed has not come to make use; others go on, unheld."""
+        for folder in (self.root / QUERIES).glob("*"):
+            (folder / HOLD).unlink(missing_ok=True)
+            if (folder / MAKING).exists():
+                if folder.name in used:
+                    self.keep_place(folder.name)
+                else:
+                    self.forget_folder(QUERIES, folder.name)
+
     def kept_buckets(self, query: str) -> int | None:
         """How many buckets the state of a query is in, if it has been started."""
         folder = self.host_of(query) or self.query_folder(query)
@@ -168,7 +195,7 @@ class Home:
         record = QueryRecord.load(file)
         folder.mkdir(parents=True, exist_ok=True)
         if record is not None and not host.fresh:
-            record.check(name, now, folder)
+            record.check(name, now, folder, alone=False)
         known = now if record is None else replace(now, id=record.id)
         known.save(file)
         place = QueryPlace(folder, known.id, host.fresh, record is None, host.folder)

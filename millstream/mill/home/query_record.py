@@ -13,6 +13,7 @@ from typing import Any
 from millstream.errors import RunError
 from millstream.plan.fingerprint.differences import differences
 from millstream.plan.fingerprint.fingerprint import Fingerprint
+from millstream.plan.fingerprint.kept_panes import has_kept_panes
 
 VERSION = 2
 """Of the words in which fingerprints tell what computes: those of another version cannot be compared with them."""
@@ -55,15 +56,15 @@ class QueryRecord:
         new.write_text(json.dumps(record, indent=1))
         new.replace(file)
 
-    def changes(self, now: QueryRecord) -> str | None:
+    def changes(self, now: QueryRecord, alone: bool) -> str | None:
         """What stands in the way of going on as another query, in words; None if nothing does."""
         if list(self.sources) != list(now.sources):
             return f"it has read {', '.join(self.sources)}, and would read {', '.join(now.sources)}"
         if self.steps is None:
             return "it was written by an earlier version, which did not say what its state is good for"
-        return "; ".join(differences(self.steps, now.steps or ())) or None
+        return "; ".join(self._differences(now, alone)) or None
 
-    def check(self, name: str, now: QueryRecord, folder: Path) -> None:
+    def check(self, name: str, now: QueryRecord, folder: Path, alone: bool = True) -> None:
         """Refuse a query for which the checkpoint is no good, and say what has changed."""
         anew = f"give the query another name, or remove {folder} to start from the beginning"
         if list(self.sources) != list(now.sources):
@@ -76,11 +77,20 @@ class QueryRecord:
                 f"the checkpoint of query {name} was written by an earlier version, which did not say what its state "
                 f"is good for as this one does\nhelp: {anew}"
             )
-        if changed := differences(self.steps, now.steps or ()):
+        if changed := self._differences(now, alone):
             raise RunError(
                 f"the checkpoint of query {name} holds other state than the query would now keep: "
                 f"{'; '.join(changed)}\nhelp: keep what it was; or {anew}"
             )
+
+    def _differences(self, now: QueryRecord, alone: bool) -> list[str]:
+        """What has changed of the steps with state; nothing if all their windows can be read from the panes there are.
+
+        The plan of a query that runs `alone` has the panes that are kept (`keep_panes.py`), whatever its windows are.
+        """
+        steps = self.steps or ()
+        panes = alone and has_kept_panes(steps, now.steps or ())
+        return [] if panes else differences(steps, now.steps or ())
 
 
 def _read(loaded: Any) -> QueryRecord | None:

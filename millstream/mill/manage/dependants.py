@@ -14,9 +14,11 @@ from millstream.errors import MillstreamError, RunError
 from millstream.language.names import kind_of
 from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.prepared import Prepared
+from millstream.mill.engine.starts import kept_starts
 from millstream.mill.stored.bind_again import bind_again
 from millstream.mill.stored.catalog_store import Entry
 from millstream.mill.stored.definitions import Definitions
+from millstream.plan.column_origins import has_state
 from millstream.plan.reads import streams_of
 
 
@@ -92,24 +94,24 @@ def bind_dependants(
 
 
 def check_state(changed: Definition, before: Prepared, now: Prepared, engine: Engine) -> None:
-    """Refuse a change after which a query could not go on from the state that it has."""
-    record = engine.home.record_of(now.query.name)
-    if record is None:
-        return
-    reason = record.changes(now.record) or _other_places(before, now, engine)
-    if reason is None:
-        return
-    name = now.query.name
-    if isinstance(changed, Query):
+    """Refuse a change after which a query that uses something could not go on from the state that it has."""
+    reason = why_no_state(before, now, engine)
+    if reason is not None:
         raise RunError(
-            f"query {name} cannot go on from the state that it has: {reason}\n"
-            f"help: keep what it was; or begin anew with new state: ALTER QUERY {name} AS SELECT ... STARTING NOW; "
-            "or create a query of another name beside it"
+            f"{kind_of(changed)} {changed.name} is used by query {now.query.name}, which could not go on from the "
+            f"state that it has: {reason}\nhelp: keep what it was; or drop query {now.query.name} first"
         )
-    raise RunError(
-        f"{kind_of(changed)} {changed.name} is used by query {name}, which could not go on from the state that it has: "
-        f"{reason}\nhelp: keep what it was; or drop query {name} first"
-    )
+
+
+def why_no_state(before: Prepared, now: Prepared, engine: Engine) -> str | None:
+    """Why a query could not go on from the state that it has; None if it can, or has none."""
+    name = now.query.name
+    record = engine.home.record_of(name)
+    if record is None:
+        folder = engine.home.query_folder(name)
+        amid = kept_starts(folder) != kept_starts(folder, begun=True)
+        return "it is to begin where it was altered last" if amid and has_state(now.plan) else None
+    return record.changes(now.record, engine.home.host_of(name) is None) or _other_places(before, now, engine)
 
 
 def _other_places(before: Prepared, now: Prepared, engine: Engine) -> str | None:

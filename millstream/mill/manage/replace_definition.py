@@ -22,22 +22,22 @@ from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.prepared import Prepared, Ready
 from millstream.mill.engine.rename_starts import rename_starts
 from millstream.mill.engine.running import RunningQuery, has_started
-from millstream.mill.home.home import QUERIES
-from millstream.mill.manage.dependants import bind_dependants, check_no_circle, check_state, dependants_of
+from millstream.mill.manage.dependants import (
+    bind_dependants,
+    check_no_circle,
+    check_state,
+    dependants_of,
+    why_no_state,
+)
+from millstream.mill.manage.from_history import FromHistory
+from millstream.mill.manage.new_state import BegunNow, NewState
 from millstream.mill.manage.queries import carry_results, forget_left_over
+from millstream.mill.manage.step import Step
 from millstream.mill.manner import Manner
 from millstream.mill.stored.catalog_store import RENAMING, Entry
 from millstream.mill.stored.definitions import anchored, at_its_base, settings_of
+from millstream.plan.reads import streams_of
 from millstream.spark.run.progress import Counts
-
-
-@dataclass(frozen=True)
-class Step:
-    """A query that a change concerns: as it is, as it is to be, and as it runs, if it does."""
-
-    before: Prepared
-    now: Prepared
-    running: RunningQuery | None
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Halted:
 class Change:
     """What is to be stored, the catalog that is to be in force, and the queries that must stop for it and start again.
 
-    `anew` is the name of a query that begins with new state. `renames`: what queries have left behind fits although it
-    speaks of other names.
+    The query that is changed has new `state`, if what it has does not fit. `renames`: what queries have left behind
+    fits although it speaks of other names.
     """
 
     entries: Sequence[Entry]
@@ -62,7 +62,7 @@ class Change:
     steps: Sequence[Step]
     old: Definition
     new: Definition
-    anew: str | None = None
+    state: NewState | None = None
     renames: bool = False
 
 
@@ -81,15 +81,16 @@ def replace_stated(bound: Replace, at: Context) -> Answer:
     else:
         new = anchored(new, at.base) if at.base != engine.base else new
         entry = definitions.entry_for(new, at.base)
-    started = replace_definition(bound.old, new, entry, at, bound.starting_now)
+    done = replace_definition(bound.old, new, entry, at, bound.starting_now)
+    started = done.started
     if isinstance(bound.old, StoredTable):
         engine.stored.remove(bound.old)
     after = definitions.store.find(entry.key)
     version = "" if after is None else f", version {after.version}"
     word = "altered" if bound.keeps_base or isinstance(new, Query) else "replaced"
     told = f"{word} {kind_of(new)} {new.name}{version}"
-    if bound.starting_now:
-        told += "; it begins anew, with the rows that come from now on"
+    if done.state is not None:
+        told += f"; {done.state.told}"
     elif isinstance(new, Query) and started:
         told += "; it goes on from where it was"
     others = [query.name for query in started if query.name != new.name]
@@ -109,10 +110,16 @@ def _check_fed(old: Definition, new: Definition) -> None:
         )
 
 
-def replace_definition(
-    old: Definition, new: Definition, entry: Entry, at: Context, starting_now: bool = False
-) -> list[RunningQuery]:
-    """Put a definition in the place of another one; the queries that were started again."""
+@dataclass(frozen=True)
+class Done:
+    """The queries that were started again, and the new state of the one that was changed, if it has such."""
+
+    started: list[RunningQuery]
+    state: NewState | None
+
+
+def replace_definition(old: Definition, new: Definition, entry: Entry, at: Context, starting_now: bool = False) -> Done:
+    """Put a definition in the place of another one."""
     definitions = at.definitions
     uses = frozenset(at.uses)
     check_no_circle(new, uses - {key_of(new)} if isinstance(new, Query) else uses, definitions.catalog)
@@ -124,14 +131,37 @@ def replace_definition(
     pairs = [(u.definition, d) for u, (d, _) in zip(users, made, strict=True)]
     queries = [(was, is_) for was, is_ in [(old, new), *pairs] if isinstance(was, Query) and isinstance(is_, Query)]
     steps = prepared_steps(queries, trial, at)
+    state = None
     for step in steps:
-        if not starting_now:
-            check_state(new, step.before, step.now, at.engine)
-            at.engine.hosts.decisions.check(step.now, _manner(step, at).settings)
-    anew = new.name if starting_now else None
-    if anew is not None:
-        entry = replace(entry, folder=definitions.new_query_folder(new.name), left_over=entry.folder)
-    return carry_out_change(Change([entry], trial, steps, old, new, anew), at)
+        reason = why_no_state(step.before, step.now, at.engine) if step.now.query is new else None
+        if step.now.query is new and (starting_now or reason is not None):
+            if new.parameters is not None:
+                raise RunError(
+                    f"query {new.name} cannot go on from the state that it has: {reason}\n"
+                    "help: keep what it was; or create a query of another name beside it"
+                )
+            if isinstance(new, Query) and new.into is not None:
+                raise RunError(
+                    f"query {new.name} feeds stream {new.into}, and cannot go on from the state that it has: {reason}\n"
+                    f"help: keep what it was; or DROP QUERY {new.name}, and write the statement anew"
+                )
+            file = definitions.new_query_folder(new.name)
+            entry = replace(entry, folder=file, left_over=entry.folder)
+            state = _new_state(step, file, starting_now, at)
+            continue
+        check_state(new, step.before, step.now, at.engine)
+        at.engine.hosts.decisions.check(step.now, _manner(step, at).settings)
+    return Done(carry_out_change(Change([entry], trial, steps, old, new, state), at), state)
+
+
+def _new_state(step: Step, file: str, starting_now: bool, at: Context) -> NewState:
+    """From history, if all that the query reads is kept, as it was and as it is to be; else it begins now."""
+    engine = at.engine
+    place = engine.home.make_place(file, step.now.record)
+    streams = [*streams_of(step.before.plan), *streams_of(step.now.plan)]
+    kept = all(stream.keep is not None for stream in streams) and engine.home.host_of(step.before.query.name) is None
+    make = FromHistory if kept and not starting_now else BegunNow
+    return make(step, _manner(step, at), engine, place)
 
 
 def prepared_steps(queries: Collection[tuple[Query, Query]], trial: Catalog, at: Context) -> list[Step]:
@@ -145,7 +175,22 @@ def prepared_steps(queries: Collection[tuple[Query, Query]], trial: Catalog, at:
 
 
 def carry_out_change(change: Change, at: Context) -> list[RunningQuery]:
-    """Stop, store, swap, start; or leave everything as it was."""
+    """Stop, store, swap, start; or leave everything as it was. New state is made before, as far as that is possible."""
+    with contextlib.ExitStack() as switching:
+        try:
+            if change.state is not None:
+                change.state.beside()
+                switching.enter_context(change.state.switching())
+            return _swap(change, at)
+        except BaseException as problem:
+            if change.state is not None:
+                change.state.discard()
+            if isinstance(problem, MillstreamError) and not isinstance(problem, RunError):
+                raise RunError(str(problem)) from problem
+            raise
+
+
+def _swap(change: Change, at: Context) -> list[RunningQuery]:
     definitions, engine = at.definitions, at.engine
     before = [found for entry in change.entries if (found := definitions.store.at(entry.id)) is not None]
     earlier = definitions.catalog
@@ -157,6 +202,8 @@ def carry_out_change(change: Change, at: Context) -> list[RunningQuery]:
         halted += [_halted(query) for query in engine.hosts.halt([one.running for one in halted])]
         for one in halted:
             one.running.stop(closing=False)
+        if change.state is not None:
+            change.state.when_stopped()
         _swap_listener(change.old, change.new, at)
         stored = _store(change, at)
         definitions.put_in_force(change.catalog)
@@ -165,14 +212,11 @@ def carry_out_change(change: Change, at: Context) -> list[RunningQuery]:
         for entry in stored:
             carry_results(entry, definitions)
         for step in change.steps:
-            if change.anew is not None and step.now.query.name == change.anew:
-                engine.lone.pass_over(step.now, _manner(step, at))
-        for step in change.steps:
             if step not in active:
                 _carry_over(step, at)
         now = [None if one.step is None else one.step.now for one in halted]
         started += (has_started(outcome) for outcome in _start(halted, now, at))
-    except BaseException as problem:
+    except BaseException:
         with contextlib.suppress(MillstreamError):
             engine.hosts.halt(started)
         for running in started:
@@ -180,9 +224,9 @@ def carry_out_change(change: Change, at: Context) -> list[RunningQuery]:
                 running.stop(closing=False)
         _undo(change, before, earlier, at)
         _start_as_it_was(halted, at)
-        if isinstance(problem, MillstreamError) and not isinstance(problem, RunError):
-            raise RunError(str(problem)) from problem
         raise
+    if change.state is not None:
+        engine.home.keep_place(change.state.place.folder.name)
     for entry in stored:
         forget_left_over(entry, definitions)
     return started
@@ -208,10 +252,6 @@ def _undo(change: Change, before: Sequence[Entry], earlier: Catalog, at: Context
     with definitions.store.transaction():
         for entry in before:
             definitions.store.restore(entry)
-    if change.anew is not None:
-        for entry in change.entries:
-            if entry.left_over is not None and entry.folder is not None:
-                definitions.home.forget_folder(QUERIES, entry.folder)
     if change.old.name.lower() != change.new.name.lower():
         definitions.take_folder_back(change.new)
     for entry in before:

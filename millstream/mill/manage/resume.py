@@ -32,6 +32,7 @@ class Resumed:
 
 def recover(definitions: Definitions) -> None:
     """Complete what a process that was killed had begun; what it had not really begun was never there."""
+    definitions.home.forget_made({entry.folder for entry in definitions.store.entries() if entry.folder is not None})
     for entry in definitions.store.entries():
         if entry.pending == DROPPING or (entry.pending == CREATING and not definitions.home.has_begun(entry.name)):
             complete_drop(entry, definitions)

@@ -10,10 +10,12 @@ from millstream.catalog.definitions import Query
 from millstream.catalog.far_times import moment_text
 from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.running import RunningQuery
+from millstream.mill.engine.starts import when_complete
+from millstream.mill.home.home import Home
 from millstream.mill.stored.catalog_store import STOPPED, Entry
 
 COLUMNS = ("query", "state", "since", "version")
-DONE = ("batches", "rows in", "rows out", "rejected", "late", "moved most by", "text")
+DONE = ("batches", "rows in", "rows out", "rejected", "late", "moved most by", "complete from", "text")
 
 
 def query_rows(engine: Engine) -> Iterator[tuple[object, ...]]:
@@ -23,13 +25,14 @@ def query_rows(engine: Engine) -> Iterator[tuple[object, ...]]:
         entry = engine.definitions.store.find(key_of(query))
         state, since = _state(query, running, entry, engine)
         version = None if entry is None else entry.version
-        yield (query.name, state, since, version, *_done(running), " ".join(query.text.split()))
+        text = " ".join(query.text.split())
+        yield (query.name, state, since, version, *_done(running), complete_from(engine.home, query), text)
     for key, broken in engine.catalog.broken.items():
         if key[0] == QUERY:
             entry = engine.definitions.store.find(key)
             version = None if entry is None else entry.version
             text = " ".join(broken.text.split())
-            yield (broken.name, f"broken: {broken.reason}", None, version, *_done(None), text)
+            yield (broken.name, f"broken: {broken.reason}", None, version, *_done(None), None, text)
 
 
 def _state(query: Query, running: RunningQuery | None, entry: Entry | None, engine: Engine) -> tuple[str, str | None]:
@@ -46,9 +49,15 @@ def _state(query: Query, running: RunningQuery | None, entry: Entry | None, engi
     return (f"failed: {reason}" if reason else "ended"), changed
 
 
+def complete_from(home: Home, query: Query) -> str | None:
+    """From which time on its answers are complete, if it has begun amid what its streams bring."""
+    found = when_complete(home.query_folder(query.name))
+    return None if found is None else moment_text(found)
+
+
 def _done(running: RunningQuery | None) -> tuple[object, ...]:
     if running is None:
-        return (None,) * (len(DONE) - 1)
+        return (None,) * (len(DONE) - 2)
     counts = running.counts
     leaps = ", ".join(f"{stream} {moment_text(leap.to)}" for stream, leap in counts.leaps.items())
     late, rejected = sum(counts.late.values()), sum(counts.rejected.values())

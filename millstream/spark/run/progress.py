@@ -46,9 +46,10 @@ class Counts:
     into each of PHASES. `waits` is, for each stage, the event time that must come before it answers more. `heard` is
     the clock when a stream last brought tuples, `passed` how far the inputs of each stage have come, `waiting_since`
     the clock when a stage began to wait for what it waits for. `work` is what each bucket of a stage has done, and
-    `steps` what the steps of the plan have. `newest` is the newest time stamp of each stream, and `leaps` by how much
-    one has moved its time most in a batch after the first, and to where. `let_go` is done at the end, and `caller` is
-    the connection through which the query calls Python until then.
+    `steps` what the steps of the plan have. `newest` is the newest time stamp of each stream, `newest_before`
+    that which earlier runs have seen, and `leaps` by how much one has moved its time most in a batch after the first,
+    and to where. `let_go` is done at the end, and `caller` is the connection through which the query calls Python until
+    then.
     """
 
     batches: int = 0
@@ -63,6 +64,7 @@ class Counts:
     waits: dict[str, int | None] = field(default_factory=dict)
     heard: dict[str, float] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
+    newest_before: dict[str, int] = field(default_factory=dict)
     leaps: dict[str, Leap] = field(default_factory=dict)
     passed: dict[str, dict[str, int | None]] = field(default_factory=dict)
     waiting_since: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -80,6 +82,11 @@ class Counts:
     def rows_per_second(self) -> float:
         """Rows read per second of work."""
         return self.rows_in / self.busy_seconds if self.busy_seconds else 0.0
+
+    def newest_of(self, stream: str) -> int | None:
+        """The newest time stamp of a stream that the query has seen in this process."""
+        seen = (self.newest.get(stream), self.newest_before.get(stream))
+        return max((time_ for time_ in seen if time_ is not None), default=None)
 
     def tell(self, changed: Callable[[], None], appointment: Appointment) -> None:
         """Tell somebody of each batch, until the query ends and with it the appointment; the first time at once."""
@@ -130,6 +137,9 @@ class Counts:
             self.rows_out += earlier.rows_out
             self.busy_seconds += earlier.busy_seconds
             self.steps.go_on_from(earlier.steps)
+            for seen in (earlier.newest_before, earlier.newest):
+                for stream, time_ in seen.items():
+                    self.newest_before[stream] = max(time_, self.newest_before.get(stream, time_))
             for name, seconds in earlier.phases.items():
                 self.phases[name] = self.phases.get(name, 0.0) + seconds
             for mine, others in ((self.rejected, earlier.rejected), (self.late, earlier.late)):

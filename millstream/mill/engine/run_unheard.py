@@ -1,12 +1,11 @@
-"""STARTING NOW: a query passes over all that its sources hold, and begins with the rows that come after that.
+"""Runs of a query that has yet to begin, to no sink: they leave behind what it has read, and its state.
 
-It runs once over what is there, with sources that let no row through, and to no sink. So its checkpoint says that all
-of that has been read, and its state that nothing has been seen.
+Over the history of its streams such a run fills the state. With sources that let no row through it passes over all that
+these hold (STARTING NOW): then the checkpoint says that it has been read, and the state that nothing has been seen.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from millstream.catalog.definitions import Query
@@ -24,11 +23,10 @@ from millstream.spark.run.progress import ProgressListener
 from millstream.spark.run.query import Clocks, start
 
 
-def pass_over(
-    query: Query, plan: Node, place: QueryPlace, host: Host, progress: ProgressListener, label: str, manner: Manner
+def run_unheard(
+    query: Query, plan: Node, place: QueryPlace, here: Host, progress: ProgressListener, label: str, manner: Manner
 ) -> None:
-    """Bring a new query, given by its physical plan, to the end of what is there."""
-    here = replace(host, once=True, passes_over=True)
+    """Bring a query, given by its physical plan, to the end of what is to be read on a host where queries run once."""
     counts = progress.follow(label)
     try:
         handle = start(

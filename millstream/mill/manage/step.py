@@ -1,0 +1,17 @@
+"""A query that a change concerns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.mill.engine.prepared import Prepared
+from millstream.mill.engine.running import RunningQuery
+
+
+@dataclass(frozen=True)
+class Step:
+    """A query that a change concerns: as it is, as it is to be, and as it runs, if it does."""
+
+    before: Prepared
+    now: Prepared
+    running: RunningQuery | None
