@@ -10,6 +10,7 @@ from millstream_bench.commands import (
     debs,
     idle,
     latency,
+    live,
     many,
     nexmark,
     oop,
@@ -20,7 +21,7 @@ from millstream_bench.commands import (
     uda,
 )
 
-PARTS = (compared, latency, state, standing, uda, idle, many, oop, nexmark, debs, sweep, plots)
+PARTS = (compared, latency, live, state, standing, uda, idle, many, oop, nexmark, debs, sweep, plots)
 
 
 def add_arguments(commands: Any) -> None:
