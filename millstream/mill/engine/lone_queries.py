@@ -22,7 +22,7 @@ from millstream.mill.engine.prepared import Prepared, Ready
 from millstream.mill.engine.run_unheard import run_unheard
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Runtime
-from millstream.mill.engine.starts import begins_of, starts_of
+from millstream.mill.engine.starts import begun_anew, starts_of
 from millstream.mill.home.home import Home
 from millstream.mill.manner import Manner
 from millstream.mill.standing.templates import Templates
@@ -104,8 +104,7 @@ class LoneQueries:
         stops: Mapping[str, int],
     ) -> None:
         """Bring a query that has yet to begin to some positions of the histories that it reads."""
-        begins = begins_of(place, (), starts)
-        plan = self.planner.with_whole_windows(prepared.query, prepared.plan, begins)
+        plan = self.planner.with_whole_windows(prepared.query, prepared.plan, starts)
         host = replace(self.runtime.host(), starts=starts, stops=stops)
         facts = self.planner.facts(prepared.query, manner.settings)
         self._run_unheard(replace(prepared, plan=plan), manner, place, host, facts)
@@ -128,8 +127,8 @@ class LoneQueries:
     def _start_at(self, place: QueryPlace, prepared: Prepared, manner: Manner, earlier: Kept | None) -> RunningQuery:
         query = prepared.query
         starts = starts_of(query, place, streams_of(prepared.plan), self.streams.readers)
-        begins = begins_of(place, streams_of(prepared.plan), starts)
-        prepared = replace(prepared, plan=self.planner.with_whole_windows(query, prepared.plan, begins))
+        since = begun_anew(place, streams_of(prepared.plan))
+        prepared = replace(prepared, plan=self.planner.with_whole_windows(query, prepared.plan, starts, since))
         return self.start_counted(prepared, place, manner, earlier, starts)
 
     def start_counted(

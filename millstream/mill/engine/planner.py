@@ -11,6 +11,7 @@ from millstream.catalog.definitions import Query, Stream
 from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.places.facts import facts_of
+from millstream.history.moments import Bound
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.stored.definitions import Definitions
 from millstream.plan.algebra import Node
@@ -60,8 +61,15 @@ class Planner:
 
         return with_feeds(plan, place)
 
-    def with_whole_windows(self, query: Query, plan: Node, begins: Mapping[str, int]) -> Node:
-        """The plan without the answers of windows that had begun before the query did, if it did at some time."""
+    def with_whole_windows(
+        self, query: Query, plan: Node, starts: Mapping[str, Bound], since: Mapping[str, int] | None = None
+    ) -> Node:
+        """The plan without the answers of windows that had begun before the query did.
+
+        `since` is when it did, of streams without a history.
+        """
+        begins = {stream: start.whole for stream, start in starts.items() if start.whole is not None}
+        begins |= since or {}
         if not begins:
             return plan
         catalog = self._definitions.catalog

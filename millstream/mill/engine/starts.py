@@ -68,16 +68,10 @@ def start_of_host(place: QueryPlace, stream: str, begins: Iterable[int]) -> dict
     return {name: Bound(*bound) for name, bound in known["starts"].items()}
 
 
-def begins_of(place: QueryPlace, streams: Iterable[Stream], starts: Mapping[str, Bound]) -> dict[str, int]:
-    """From which time on all tuples of a stream are there for a query; not for streams that it has read all of.
-
-    The streams without a history are those over which the query was let begin anew.
-    """
-    found = {name: start.whole for name, start in starts.items() if start.whole is not None}
+def begun_anew(place: QueryPlace, streams: Iterable[Stream]) -> dict[str, int]:
+    """Since when a query that was let begin anew has had all tuples, of each stream without a history."""
     since = place.load(_COMPLETE).get("from")
-    if since is not None:
-        found |= {stream.name.lower(): int(since) for stream in streams if stream.keep is None}
-    return found
+    return {} if since is None else {stream.name.lower(): int(since) for stream in streams if stream.keep is None}
 
 
 def keep_starts(
