@@ -37,7 +37,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run took: in its batches, from the first statement to the last answer, of the processors, and in memory."""
+    """What a run took: in its batches, from the first statement to the last answer, in work and memory."""
 
     kind: str
     queries: int

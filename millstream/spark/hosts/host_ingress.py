@@ -148,7 +148,7 @@ class _Party:
         self.time = time
         self.states = [state.id for state in states]
         self.stateful = CommonSteps({state.id: _arriving(state) for state in states})
-        self.stateless = steps_for(str(id(members)), tuple(members))
+        self.stateless = steps_for(tuple(members))
         self.has_members = bool(members)
 
 

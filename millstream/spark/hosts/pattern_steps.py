@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 
@@ -12,6 +14,11 @@ from millstream.spark.hosts.member import Member
 
 MANY = 8
 """Of so many members on, it pays to look up which of them a tuple is for."""
+
+RECENT = 16
+"""Of so many lots of members a process remembers what it has made."""
+
+T = TypeVar("T")
 
 
 def by_pattern(members: Iterable[Member]) -> list[list[Member]]:
@@ -64,13 +71,28 @@ class PatternSteps:
         return found, failed
 
 
-_KNOWN: dict[str, tuple[tuple[Member, ...], PatternSteps]] = {}
-"""What this process has made for the members of a host, which seldom change."""
+class _Recent(Generic[T]):
+    """What was made of some members, as long as they are the same ones, which seldom change."""
+
+    def __init__(self, make: Callable[[tuple[Member, ...]], T]) -> None:
+        self._make = make
+        self._known: OrderedDict[tuple[int, ...], tuple[tuple[Member, ...], T]] = OrderedDict()
+
+    def __call__(self, members: tuple[Member, ...]) -> T:
+        key = tuple(map(id, members))
+        found = self._known.pop(key, None) or (members, self._make(members))
+        self._known[key] = found
+        if len(self._known) > RECENT:
+            self._known.popitem(last=False)
+        return found[1]
 
 
-def steps_for(host: str, members: tuple[Member, ...]) -> PatternSteps:
-    """The steps of the members that a host has now."""
-    known = _KNOWN.get(host)
-    if known is None or list(map(id, known[0])) != list(map(id, members)):
-        known = _KNOWN[host] = members, PatternSteps(members)
-    return known[1]
+def _names_alike(members: tuple[Member, ...]) -> dict[str, list[str]]:
+    return {member.id: [other.name for other in group] for group in by_pattern(members) for member in group}
+
+
+steps_for = _Recent(PatternSteps)
+"""The steps of some members, made once in a process."""
+
+names_alike = _Recent(_names_alike)
+"""For each member that is looked up, by its id, the names of all that are looked up together."""

@@ -123,8 +123,8 @@ def test_a_member_that_fails_fails_alone(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_steps_are_made_anew_when_members_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tuple(members(tmp_path, monkeypatch, {f"q{n}": f"SELECT v FROM s WHERE k = {n}" for n in range(10)}))
-    first = steps_for(str(tmp_path), here)
-    assert steps_for(str(tmp_path), tuple(here)) is first
-    fewer = steps_for(str(tmp_path), here[:9])
+    first = steps_for(here)
+    assert steps_for(tuple(here)) is first
+    fewer = steps_for(here[:9])
     assert fewer is not first
     assert set(fewer.rows(tuples(500, 3))[0]) <= {f"q{n}" for n in range(9)}
