@@ -27,6 +27,10 @@ MOST_PASS = 0.05
 """Where a greater share of tuples passes, it is quicker to compare all of them with each constant."""
 
 
+AT_ONCE = 1 << 21
+"""So many pairs of a tuple and a member are computed at once."""
+
+
 @dataclass(frozen=True)
 class Pattern:
     """What a filter does, but for its constants: these are columns of the names in `constants`, a table of one row.
@@ -54,27 +58,43 @@ class PatternGroup:
         self._index = PredicateIndex(self._pattern.terms, constants.schema)
         self._index.add(constants)
 
-    def rows(self, tuples: pa.Table) -> dict[str, pa.Table] | None:
+    def rows(self, tuples: pa.Table) -> dict[str, list[pa.Table]] | None:
         """The rows of each member that has some; None if so many tuples pass that this is not the way."""
         lazy = _over(self._pattern.before, LazyRows.of(tuples))
         asked = pa.table({name: lazy[name] for name in self._pattern.asks})
         first = asked.slice(0, LOOKED_AT)
-        if sum(len(ours) for ours, _ in self._index.pairs(first)) > MOST_PASS * len(self._members) * first.num_rows:
+        most = MOST_PASS * len(self._members)
+        if sum(len(ours) for ours, _ in self._index.pairs(first)) > most * first.num_rows:
             return None
-        pairs = list(self._index.pairs(asked))
-        if not pairs:
-            return {}
+        found: dict[str, list[pa.Table]] = {}
+        waiting: list[tuple[Numbers, Numbers]] = []
+        here = count = 0
+        for pairs in self._index.pairs(asked):
+            waiting.append(pairs)
+            here += len(pairs[0])
+            count += len(pairs[0])
+            if count > most * asked.num_rows:  # the first tuples were of another kind
+                return None
+            if here >= AT_ONCE:
+                self._share_out(waiting, lazy, found)
+                waiting, here = [], 0
+        if waiting:
+            self._share_out(waiting, lazy, found)
+        return found
+
+    def _share_out(
+        self, pairs: Sequence[tuple[Numbers, Numbers]], tuples: LazyRows, found: dict[str, list[pa.Table]]
+    ) -> None:
+        """Compute the rows of pairs of a tuple and a member, and give each member its own, in the order of tuples."""
         ours, theirs = (np.concatenate(each) for each in zip(*pairs, strict=True))
-        order = np.argsort(theirs, kind="stable")  # the rows of each member, in the order of the tuples
+        order = np.argsort(theirs, kind="stable")
         ours, theirs = ours[order], theirs[order]
-        table = _over(self._pattern.after, lazy.taken(ours).beside(self._index.rows, theirs)).table()
+        table = _over(self._pattern.after, tuples.taken(ours).beside(self._index.rows, theirs)).table()
         begins = np.flatnonzero(np.diff(theirs, prepend=-1))
         numbers = self._index.rows[ID].to_numpy()[theirs[begins]]
         ends = [*begins[1:].tolist(), len(theirs)]
-        return {
-            self._members[number]: table.slice(begin, end - begin)
-            for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True)
-        }
+        for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
+            found.setdefault(self._members[number], []).append(table.slice(begin, end - begin))
 
 
 def _over(steps: Sequence[Step], rows: LazyRows) -> LazyRows:

@@ -45,7 +45,7 @@ class _Group:
         except Exception:  # it may be of one member: each is tried by itself, and says so
             found = None
         if found is not None:
-            return found, {}
+            return {who: pa.concat_tables(tables) for who, tables in found.items()}, {}
         if self._each is None:
             self._each = CommonSteps({member.id: member.before for member in self._members})
         return self._each.rows(tuples)

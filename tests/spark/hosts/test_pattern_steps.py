@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.operators.match import pattern as pattern_module
+from millstream.operators.match import predicate_index
 from millstream.operators.match.pattern import PatternGroup
 from millstream.spark.hosts.common_steps import CommonSteps
 from millstream.spark.hosts.member import Member
@@ -80,6 +81,8 @@ def test_each_has_what_it_has_by_itself(
     name: str, most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pattern_module, "MOST_PASS", most)
+    monkeypatch.setattr(pattern_module, "AT_ONCE", 100)
+    monkeypatch.setattr(predicate_index, "MOST_PAIRS", 64)
     here = members(tmp_path, monkeypatch, {f"q{n}": PATTERNS[name](n) for n in range(25)})
     (group,) = by_pattern(here)
     assert len(group) >= {"of another type": 24, "never": 19}.get(name, 25)
@@ -106,6 +109,19 @@ def test_other_queries_have_no_pattern_in_common(tmp_path: Path, monkeypatch: py
         **{f"later{n}": f"SELECT y FROM (SELECT x * {n} AS y FROM s) AS r WHERE y * y > {n}" for n in range(10)},
     }
     assert by_pattern(members(tmp_path, monkeypatch, queries)) == []
+
+
+def test_tuples_that_pass_late_in_a_chunk_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first tuples say is not believed of the rest."""
+    here = members(tmp_path, monkeypatch, {f"q{n}": f"SELECT v FROM s WHERE v > {n}" for n in range(20)})
+    group = PatternGroup({m.id: m.pattern for m in here if m.pattern is not None})
+    given = tuples(1, 1)
+    low, high = (
+        pa.table({**{f.name: pa.nulls(3000, f.type) for f in given.schema}, "v": pa.array([value] * 3000, pa.int64())})
+        for value in (0, 99)
+    )
+    assert group.rows(low) == {}
+    assert group.rows(pa.concat_tables([low, high])) is None
 
 
 def test_a_member_that_fails_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
