@@ -25,6 +25,9 @@ from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.match_terms import sort_terms
 from millstream.plan.scans import Scan
 
+_CONSTANT = "__c"
+"""What the names of columns of constants begin with."""
+
 _COMPARED = frozenset({"eq", "gt", "ge", "lt", "le", "startswith"})
 """What the index can look a constant up for."""
 
@@ -34,6 +37,8 @@ def find_pattern(logical: Node, facts: Facts, arrived: bool) -> Pattern | None:
 
     Equal patterns are of plans that differ in constants alone.
     """
+    if any(name.startswith(_CONSTANT) for step in steps_of(logical) for name in step.schema.names):
+        return None
     lifting = _Lifting()
     try:
         plan = rewrite(logical, lifting.lift)
@@ -141,6 +146,6 @@ class _Lifting:
     def _column(self, constant: Literal) -> Value:
         if constant.value is None:
             return constant
-        name = f"__c{len(self.values)}"
+        name = f"{_CONSTANT}{len(self.values)}"
         self.values[name] = constant
         return Column(name, constant.type)
