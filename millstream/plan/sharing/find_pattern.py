@@ -120,7 +120,8 @@ class _Lifting:
             return node
         read = {part for part in walk(node.predicate) if isinstance(part, Column) and part.name not in self.values}
         columns = sorted(read, key=lambda column: column.name)
-        return replace(node, predicate=all_of([Call("is_not_null", (column,), BOOL) for column in columns]))
+        reads = all_of([Call("is_not_null", (column,), BOOL) for column in columns])
+        return node if reads is None else replace(node, predicate=reads)
 
     def _compared(self, term: Value) -> Value:
         if not isinstance(term, Call) or term.function not in _COMPARED:

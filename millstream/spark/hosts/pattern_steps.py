@@ -58,7 +58,7 @@ class PatternSteps:
         groups = by_pattern(members)
         looked_up = {member.id for group in groups for member in group}
         others = CommonSteps({m.id: m.before for m in members if m.id not in looked_up})
-        self._parts = [*map(_Group, groups), others]
+        self._parts: list[_Group | CommonSteps] = [*map(_Group, groups), others]
 
     def rows(self, tuples: pa.Table) -> tuple[dict[str, pa.Table], dict[str, Exception]]:
         """The rows of each member, or why it has none."""
