@@ -26,7 +26,7 @@ from millstream.plan.physical.match_terms import sort_terms
 from millstream.plan.scans import Scan
 
 _CONSTANT = "__c"
-"""What the names of columns of constants begin with."""
+"""What the names of columns of constants begin with: those of users do not."""
 
 _COMPARED = frozenset({"eq", "gt", "ge", "lt", "le", "startswith"})
 """What the index can look a constant up for."""
@@ -37,8 +37,6 @@ def find_pattern(logical: Node, facts: Facts, arrived: bool) -> Pattern | None:
 
     Equal patterns are of plans that differ in constants alone.
     """
-    if any(name.startswith(_CONSTANT) for step in steps_of(logical) for name in step.schema.names):
-        return None
     lifting = _Lifting()
     try:
         plan = rewrite(logical, lifting.lift)

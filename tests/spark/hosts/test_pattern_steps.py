@@ -106,7 +106,6 @@ def test_other_queries_have_no_pattern_in_common(tmp_path: Path, monkeypatch: py
         **{f"many{n}": f"SELECT k FROM s WHERE k <> {n}" for n in range(10)},
         **{f"few{n}": f"SELECT k FROM s WHERE k = {n}" for n in range(7)},
         **{f"named{n}": f"SELECT k AS k{n} FROM s WHERE k = {n}" for n in range(10)},
-        **{f"like_ours{n}": f"SELECT k AS __c0 FROM s WHERE k = {n}" for n in range(10)},
         **{f"later{n}": f"SELECT y FROM (SELECT x * {n} AS y FROM s) AS r WHERE y * y > {n}" for n in range(10)},
     }
     assert by_pattern(members(tmp_path, monkeypatch, queries)) == []
