@@ -29,7 +29,17 @@ def type_name(type_: SqlType) -> str:
     >>> type_name(sql_type("array<int>"))
     'ARRAY<INT>'
     """
-    return "UNKNOWN" if type_.is_type("unknown") else str(type_.sql(dialect="spark"))
+    if any(value for name, value in type_.args.items() if name != "this"):
+        return str(type_.sql(dialect="spark"))
+    known = _NAMES.get(type_.this)
+    if known is None:
+        known = "UNKNOWN" if type_.is_type("unknown") else str(type_.sql(dialect="spark"))
+        _NAMES[type_.this] = known
+    return known
+
+
+_NAMES: dict[object, str] = {}
+"""Of types without parts: they are asked for by the thousand."""
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,22 @@ def test_who_runs_by_itself_and_why(mill: Mill, tmp_path: Path) -> None:
     mill.wait()
 
 
+def test_filters_that_differ_in_constants_are_looked_up_together(tmp_path: Path) -> None:
+    put(tmp_path, "a", range(40))
+    filters = "".join(f"CREATE QUERY f{n} AS SELECT v * {n} AS w FROM s WHERE k = 'a' AND v = {n};" for n in range(9))
+    with begin(tmp_path, STREAM + filters + "CREATE QUERY other AS SELECT k FROM s WHERE v > 5;") as mill:
+        mill.wait()
+        told = {row["query"]: row["shares"] for row in mill.execute("SHOW SHARING")[0].table.to_pylist()}
+        assert told["f0"] == (
+            "reads with f1, f2, f3, f4, f5 and 4 others; its condition is looked up with that of "
+            "f1, f2, f3, f4, f5 and 3 others, in a table of their constants"
+        )
+        assert "looked up" not in told["other"]
+        assert [mill.query(f"f{n}").to_arrow()["w"].to_pylist() for n in range(9)] == [
+            [n * n] * 4 if n % 2 == 0 else [] for n in range(9)
+        ]
+
+
 def test_a_member_is_stopped_and_started_and_misses_nothing(tmp_path: Path) -> None:
     """It parts from the others, which do not even start again; what they read meanwhile it reads by itself."""
     put(tmp_path, "a", range(35))

@@ -18,6 +18,7 @@ def add_arguments(commands: Any) -> None:
     parser.add_argument("--rows", type=at_least(1000), default=2_000_000, help="rows of the stream (%(default)s)")
     parser.add_argument("--keys", type=at_least(1), default=100, help="different keys (%(default)s)")
     parser.add_argument("--files", type=at_least(1), default=8, help="files, two a batch (%(default)s)")
+    parser.add_argument("--repeat", type=at_least(1), default=1, help="runs, of which the median counts (%(default)s)")
     add_json(parser, "one JSON object a line, one for each run")
     parser.set_defaults(command=_many)
 
@@ -30,12 +31,12 @@ def _many(arguments: argparse.Namespace) -> int:
     check_names("bench many", arguments.ways, (many.SHARED, many.SEPARATE))
     load = many.Load(arguments.rows, arguments.keys, arguments.files)
     found = []
-    for taken in many.measure(load, arguments.kind, arguments.queries, arguments.ways):
+    for taken in many.measure(load, arguments.kind, arguments.queries, arguments.ways, arguments.repeat):
         found.append(taken.to_json())
         if arguments.json:
             print_json(found[-1])
     if not arguments.json:
-        columns = ["kind", "queries", "way", "rows_s", "batch_s", "seconds", "memory_mb"]
+        columns = ["kind", "queries", "way", "rows_s", "batch_s", "seconds", "cpu_s", "memory_mb"]
         print_table(columns, [[run[name] for name in columns] for run in found])
     return 0
 

@@ -37,7 +37,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a run took: its batches alone, from the first statement to the last answer, and memory at its peak."""
+    """What a run took: in its batches, from the first statement to the last answer, in work and memory."""
 
     kind: str
     queries: int
@@ -46,6 +46,7 @@ class Taken:
     busy: float
     seconds: float
     batch: float
+    work: float
     memory: int
 
     def to_json(self) -> dict[str, Any]:
@@ -58,6 +59,7 @@ class Taken:
             "rows_s": round(self.rows / self.busy),
             "batch_s": round(self.batch, 3),
             "seconds": round(self.seconds, 2),
+            "cpu_s": round(self.work, 2),
             "memory_mb": self.memory >> 20,
         }
 
@@ -73,15 +75,20 @@ def query(kind: str, number: int) -> str:
     return f"SELECT k, avg(x) [{windows}] AS mean FROM s WHERE v % 50 = {number % 50} GROUP BY k"
 
 
-def measure(load: Load, kinds: Sequence[str], counts: Sequence[int], ways: Sequence[str]) -> Iterator[Taken]:
-    """Run so many queries of each kind, in each way, over the same files."""
+def measure(
+    load: Load, kinds: Sequence[str], counts: Sequence[int], ways: Sequence[str], repeat: int = 1
+) -> Iterator[Taken]:
+    """Run so many queries of each kind, in each way, over the same files: the median of some runs that take turns."""
     with tempfile.TemporaryDirectory(prefix="millstream-many-") as folder:
         write(Path(folder), load)
         _run(Path(folder), load, FILTER, 1, SHARED)  # Spark is warm then
         for kind in kinds:
-            for count in counts:
-                for way in ways:
-                    yield _run(Path(folder), load, kind, count, way)
+            chosen = [(count, way) for count in counts for way in ways]
+            for way in ways:
+                _run(Path(folder), load, kind, 2, way)  # and so are the steps of these
+            runs = [[_run(Path(folder), load, kind, *one) for one in chosen] for _ in range(repeat)]
+            for same in zip(*runs, strict=True):
+                yield sorted(same, key=lambda run: run.busy)[repeat // 2]
 
 
 def write(folder: Path, load: Load) -> None:
@@ -110,7 +117,8 @@ def _run(folder: Path, load: Load, kind: str, count: int, way: str) -> Taken:
         mill.wait()
         seconds = time.monotonic() - begun
         busy, batches = _busy(mill)
-    return Taken(kind, count, way, load.rows // load.files * load.files, busy, seconds, busy / batches, peak.bytes)
+    rows = load.rows // load.files * load.files
+    return Taken(kind, count, way, rows, busy, seconds, busy / batches, peak.work, peak.bytes)
 
 
 def _busy(mill: Mill) -> tuple[float, int]:
@@ -121,25 +129,45 @@ def _busy(mill: Mill) -> tuple[float, int]:
 
 
 class _Peak:
-    """The most memory that this process and its children have while it is open."""
+    """The most memory that this process and its children have while it is open, and their work on the processors."""
 
     def __init__(self) -> None:
         self.bytes = 0
+        self.work = 0.0
         self._done = threading.Event()
 
     def __enter__(self) -> _Peak:
+        self.work = -_work()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.work += _work()
         self._done.set()
         self._thread.join()
 
     def _watch(self) -> None:
         while not self._done.wait(LOOK_SECONDS):
-            me = psutil.Process()
-            self.bytes = max(self.bytes, sum(map(_resident, [me, *me.children(recursive=True)])))
+            self.bytes = max(self.bytes, sum(map(_resident, _processes())))
+
+
+def _processes() -> list[psutil.Process]:
+    me = psutil.Process()
+    return [me, *me.children(recursive=True)]
+
+
+def _work() -> float:
+    """The seconds of processors that all of them have taken so far."""
+    return sum(map(_worked, _processes()))
+
+
+def _worked(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+        return float(times.user + times.system)
+    except psutil.Error:
+        return 0.0
 
 
 def _resident(process: psutil.Process) -> int:

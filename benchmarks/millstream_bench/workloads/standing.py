@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from millstream import Mill
+    from millstream_bench.data.rules import RuleSet
 
 STATEMENTS = 1000
 """So many registrations are also made by statements, one by one."""
@@ -35,14 +37,20 @@ def complete(size: Size, options: dict[str, int]) -> dict[str, int]:
     return {**options, "keys": size.keys}
 
 
+def set_of(setting: Setting) -> RuleSet:
+    """The form of the rules of a run."""
+    from millstream_bench.data.rules import RULE_SETS
+
+    return list(RULE_SETS.values())[setting.options["rules"]]
+
+
 def rules_of(setting: Setting) -> pa.Table:
     """The rules of a run."""
-    from millstream_bench.data.rules import rules
+    from millstream_bench.data.rules import RULE_SETS, rules
 
     chosen = setting.options
-    return rules(
-        chosen["registrations"], keys=chosen["keys"], seed=7, hits=chosen["hits"], ranges=bool(chosen["ranges"])
-    )
+    name = list(RULE_SETS)[chosen["rules"]]
+    return rules(name, chosen["registrations"], keys=chosen["keys"], seed=7, hits=chosen["hits"])
 
 
 def digest(folder: Path, setting: Setting) -> dict[str, float]:
@@ -50,8 +58,8 @@ def digest(folder: Path, setting: Setting) -> dict[str, float]:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    found = pq.read_table(folder, columns=["v", "low"])
-    return {name: round(pc.sum(found[name]).as_py() or 0.0, 3) for name in ("v", "low")}
+    found = pq.read_table(folder, columns=["v", "rule"])
+    return {name: round(pc.sum(found[name]).as_py() or 0.0, 3) for name in ("v", "rule")}
 
 
 class Esl:
@@ -86,10 +94,6 @@ class Esl:
         if active := SparkSession.getActiveSession():
             active.stop()
 
-    @property
-    def _ranges(self) -> bool:
-        return bool(self.setting.options["ranges"])
-
     def _mill(self, home: str | None = None) -> Mill:
         from millstream import connect
 
@@ -102,12 +106,12 @@ class Esl:
         return mill
 
     def _create(self, mill: Mill) -> None:
-        parameters = "low DOUBLE, high DOUBLE" if self._ranges else "item INT, low DOUBLE"
-        condition = "v BETWEEN low AND high" if self._ranges else "k = item AND v > low"
-        mill.execute(f"CREATE QUERY rule ({parameters}) AS SELECT ts, k, v, low FROM ticks WHERE {condition}")
+        form = set_of(self.setting)
+        select = f"SELECT ts, k, v, {form.shown} AS rule FROM ticks WHERE {form.condition}"
+        mill.execute(f"CREATE QUERY rule ({form.parameters}) AS {select}")
 
     def _run(self) -> tuple[float, pa.Table]:
-        rules = rules_of(self.setting).select(["low", "high"] if self._ranges else ["k", "low"])
+        rules = rules_of(self.setting)
         with self._mill() as mill:
             started = time.perf_counter()
             self._create(mill)
@@ -121,9 +125,11 @@ class Esl:
         """The seconds that so many statements take, each on disk before the next begins."""
         with tempfile.TemporaryDirectory(prefix="bench-standing-") as home, self._mill(home) as mill:
             self._create(mill)
+            rows = rules_of(self.setting).slice(0, STATEMENTS).to_pylist()
+            texts = [f"REGISTER rule ({', '.join(map(repr, row.values()))})" for row in islice(cycle(rows), STATEMENTS)]
             started = time.perf_counter()
-            for number in range(STATEMENTS):
-                mill.execute(f"REGISTER rule ({number}, 0.5) AS one_{number}")
+            for text in texts:
+                mill.execute(text)
             return time.perf_counter() - started
 
 
@@ -134,12 +140,11 @@ class Spark(SparkJob):
         """The pairs of a row and a rule that holds for it."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        rules = rules_of(self.setting)
-        frame = F.broadcast(spark.createDataFrame(rules.rename_columns(["item", "low", "high"])))
+        form = set_of(self.setting)
+        frame = F.broadcast(spark.createDataFrame(rules_of(self.setting)))
         ticks = spark.readStream.schema("ts TIMESTAMP, k INT, v DOUBLE").parquet(self.setting.data)
-        ranges = F.expr("v BETWEEN low AND high")
-        condition = ranges if self.setting.options["ranges"] else F.expr("k = item AND v > low")
-        return ticks.join(frame, condition).select("ts", "k", "v", "low", "item")
+        chosen = ticks.join(frame, F.expr(form.condition))
+        return chosen.select("ts", "k", "v", F.expr(form.shown).alias("rule"), frame.columns[0])
 
 
 WORKLOAD = Workload(
@@ -147,10 +152,7 @@ WORKLOAD = Workload(
     "standing queries: thousands of rules over one stream, beside the same rules as one join",
     prepare,
     {"millstream": Esl, "spark": Spark},
-    (
-        Choice("hits", 100, "how many answers 1000 rows have"),
-        Choice("ranges", 0, "1: rules are about a range of values of any key; 0: about a key and values above a bound"),
-    ),
+    (Choice("hits", 100, "how many answers 1000 rows have", 1),),
     complete=complete,
     digest=digest,
 )

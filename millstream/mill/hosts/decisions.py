@@ -26,6 +26,7 @@ from millstream.plan.sharing.decide import Considered, companies, told_of
 from millstream.plan.sharing.shared_plan import shared_plan
 from millstream.spark.hosts.host_query import HostQuery, MemberHandle
 from millstream.spark.hosts.host_sink import Aboard
+from millstream.spark.hosts.pattern_steps import names_alike
 
 
 class Decisions:
@@ -136,4 +137,5 @@ def describe_member(host: HostQuery, one: Aboard) -> str:
     others = [(other.member.name, other.member.state) for other in host.members if other is not one]
     if not others and len(host.roster.entries) > 1:
         return "reads alone: the others of its host go on without it, or are gone"
-    return told_of(one.member.name, one.member.state, others)
+    stateless = tuple(each.member for each in host.members if each.member.state is None)
+    return told_of(one.member.name, one.member.state, others, names_alike(stateless).get(one.member.id, ()))

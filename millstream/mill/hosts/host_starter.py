@@ -189,7 +189,8 @@ class HostStarter:
             compiled = compile_members(candidates, here)
             for one, (member, _) in zip(boarding, compiled, strict=True):
                 self._runs.board(one, member, self._runs.sink(one, host), host)
-            self._enroll(boarding, compiled, host)
+            with roster.gathered():
+                self._enroll(boarding, compiled, host)
             self._start(host, boarding, [state for _, state in compiled], place)
         except BaseException as problem:
             host.sink.close()

@@ -36,7 +36,8 @@ class Template:
     """The registrations of a query with parameters.
 
     What is registered holds from the first batch on that has not begun: a batch begins under the same lock under which
-    an entry comes to the disk, so all tasks of a batch see the same registrations, also when it is done again.
+    an entry comes to the log, and once that is on disk. So all tasks of a batch see the same registrations, also when
+    it is done again.
 
     The first batch of a bounded run waits until the script is done, so that what it registers holds for all there is.
     What another process has registered is there to be `claimed`.
@@ -101,6 +102,7 @@ class Template:
         """A batch begins: what is registered from now on holds for later ones."""
         self._open.wait()
         with self._lock:
+            self._log.sync()  # a batch that comes again after a power failure must find what it has found
             self._begun = batch
 
     def share_out(self, table: pa.Table) -> pa.Table:
@@ -195,9 +197,9 @@ class Template:
         return self._handles[self.number(handle)]
 
     @property
-    def handles(self) -> list[str]:
-        """The handles of all registrations, the oldest first."""
-        return [self._handles[number] for number in sorted(self._handles)]
+    def count(self) -> int:
+        """How many registrations it has."""
+        return len(self._handles)
 
     def table(self) -> pa.Table:
         """All registrations: their handles and arguments."""
@@ -219,6 +221,7 @@ class Template:
             told = pa.table({ID: pa.array([number], pa.int64()), "batch": pa.array([found.newest], pa.int64())})
             with self._lock:
                 self._log.append(Entry(Kind.GIVEN, self._begun + 1, told))
+                self._log.sync()  # what is given once is not given again
                 self._given[number] = found.newest
         rows = found.rows
         if since is not None:

@@ -85,8 +85,8 @@ class Templates:
         """Register rows of arguments with a template, and say the handles, and how many of them are new."""
         with self.lock:
             template = self.named(name)
-            before = len(template.handles)
-            return template.register(rows, handles), len(template.handles) - before
+            before = template.count
+            return template.register(rows, handles), template.count - before
 
     def unregister(self, handles: Sequence[str]) -> None:
         """End registrations, perhaps of several templates; none ends if one of them is unknown."""

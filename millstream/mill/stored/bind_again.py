@@ -13,6 +13,7 @@ from millstream.catalog.schema import Column, Schema, sql_type
 from millstream.errors import RunError
 from millstream.language.binder import bind
 from millstream.language.bound import Bound, Define, OpenView, Replace, Start
+from millstream.language.parse.standing.registration_statements import Register
 from millstream.language.parse.statements import CreateSink, CreateStream, CreateTable, Statement
 from millstream.language.parse.stored.stored_statements import CreateStoredTable, CreateView
 from millstream.language.parser import parse
@@ -72,7 +73,8 @@ def bind_noting(statement: Statement, catalog: Catalog) -> tuple[Bound, frozense
     """What a statement asks for, and the keys of what it uses."""
     uses: set[Key] = set()
     bound = bind(statement, catalog.noting(uses))
-    if not isinstance(statement, CreateStream | CreateTable | CreateStoredTable | CreateSink):
+    of_values = isinstance(statement, Register) and statement.select is None  # by the thousand
+    if not (of_values or isinstance(statement, CreateStream | CreateTable | CreateStoredTable | CreateSink)):
         # The binder takes all aggregates from the catalog at once.
         names = called_names(statement.own_text)
         called = {(space, name) for space in (AGGREGATE, WINDOW_AGGREGATE) for name in names}

@@ -46,3 +46,8 @@ class MatchTerms:
     prefix: PrefixTerm | None = None
     rest: ArrowExpression | None = None
     alone: ArrowExpression | None = None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether registrations are looked up; else each tuple is tried on all of them."""
+        return bool(self.equal) or self.range is not None or self.prefix is not None

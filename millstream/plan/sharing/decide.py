@@ -46,13 +46,19 @@ def companies(found: Sequence[Considered]) -> list[list[int]]:
     ]
 
 
-def told_of(name: str, state: str | None, others: Sequence[tuple[str, str | None]]) -> str:
+def told_of(
+    name: str, state: str | None, others: Sequence[tuple[str, str | None]], looked_up: Sequence[str] = ()
+) -> str:
     """What a member shares with the others of its host, each with its name and its state.
+
+    Those in `looked_up`, and it itself, differ in constants alone.
 
     >>> told_of("a", "x", [("b", "x"), ("c", None)])
     'reads with b and c; has one state with b'
     >>> told_of("a", None, [])
     'reads alone so far'
+    >>> told_of("a", None, [("b", None)], ["b", "a"])
+    'reads with b; its condition is looked up with that of b, in a table of their constants'
     """
     names = [other for other, _ in others]
     words = [f"reads with {_listed(names)}" if names else "reads alone so far"]
@@ -60,6 +66,8 @@ def told_of(name: str, state: str | None, others: Sequence[tuple[str, str | None
     if alike:
         what = "its windows are read from panes shared with" if has_panes(state or "") else "has one state with"
         words.append(f"{what} {_listed(alike)}")
+    if same := [other for other in looked_up if other != name]:
+        words.append(f"its condition is looked up with that of {_listed(same)}, in a table of their constants")
     return "; ".join(words)
 
 

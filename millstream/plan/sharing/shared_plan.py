@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from millstream.catalog.definitions import Stream, TimeStamp
 from millstream.catalog.select import AggregateCall
+from millstream.operators.match.pattern import Pattern
 from millstream.operators.tuples.row_steps import Step
 from millstream.plan.algebra import Filter, Node, OverAggregate, WindowAggregate
 from millstream.plan.column_origins import STAGES, fingerprints, steps, trace
@@ -19,6 +20,7 @@ from millstream.plan.physical.choose_reader import check_reading
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.nodes import Exchange, Stage
 from millstream.plan.scans import LateScan, RejectedScan, Scan, TableScan
+from millstream.plan.sharing.find_pattern import find_pattern
 from millstream.plan.split import Split
 from millstream.windows.emit import Pace
 
@@ -31,7 +33,7 @@ class SharedPlan:
     of the stage to its rows. `read` are the columns that it reads of the stream, `columns` those of its rows.
     `state` is the id of its state: queries with the same one need it once. Those with the same `panes` can have their
     windows answered from the same panes; `pane` is the width of those that it would have alone. `files`: tuples are
-    read without Spark, also if they are those of a log.
+    read without Spark, also if they are those of a log. Plans with equal `pattern`s differ in constants alone.
     """
 
     stream: Stream
@@ -44,6 +46,7 @@ class SharedPlan:
     panes: str | None = None
     pane: int = 0
     files: bool = False
+    pattern: Pattern | None = None
 
 
 def shared_plan(logical: Node, physical: Node, facts: Facts) -> SharedPlan:
@@ -56,7 +59,8 @@ def shared_plan(logical: Node, physical: Node, facts: Facts) -> SharedPlan:
         if not any(isinstance(step, Filter) for step in steps(logical)):
             raise Refused("every tuple passes it: its rows are written by several tasks at once")
         read, before, columns = arrow_rows(logical, facts, arrived)
-        return SharedPlan(scan.stream, read, before, columns, files=not arrived)
+        pattern = find_pattern(logical, facts, arrived)
+        return SharedPlan(scan.stream, read, before, columns, files=not arrived, pattern=pattern)
     (exchange,) = stage.feeds
     if exchange.time is None or trace(exchange.part, exchange.time) != (scan, scan.stream.time):
         raise Refused(f"the time stamps of {scan.stream.name} are not those that its windows are about")

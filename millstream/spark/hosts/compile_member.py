@@ -63,7 +63,8 @@ def _with_panes(state: SharedState, jobs: Mapping[str, WindowAggregateJob]) -> S
 def _compiled(one: Candidate, host: Host) -> tuple[Member, SharedState | None, WindowAggregateJob | None]:
     plan = one.plan
     if plan.stage is None or one.state is None:
-        return Member(one.id, one.name, plan.columns, plan.read, plan.before, begin=one.begin), None, None
+        member = Member(one.id, one.name, plan.columns, plan.read, plan.before, begin=one.begin, pattern=plan.pattern)
+        return member, None, None
     step = plan.stage.step
     names = {f"__r{number}": call.name for number, call in enumerate(_calls(step))}
     _, own, _ = _job(plan.stage, host)

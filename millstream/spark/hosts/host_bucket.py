@@ -112,8 +112,9 @@ class HostBucket:
             run.blobs.forget(prefix)
             return [Piece(state.id, Kind.FAILED, said_of(problem))]
         pieces: list[Piece] = []
+        of_window = _by_window(answers)
         for member in members:
-            pieces += _rows_of(member, answers)
+            pieces += _rows_of(member, of_window)
         rows = sum(table.num_rows for table in answers)
         mark = json.loads(batch.mark(self._bucket, (), rows, run.blobs.size_of(prefix)))
         if isinstance(running.operator, SharedPanes):
@@ -121,13 +122,20 @@ class HostBucket:
         return [*pieces, Piece(state.id, Kind.MARK, json.dumps(mark).encode())]
 
 
-def _rows_of(member: Member, answers: list[pa.Table]) -> Iterator[Piece]:
+def _by_window(answers: list[pa.Table]) -> dict[str | None, list[pa.Table]]:
+    """The answers of each of the windows that share panes; else there is but one, without a name."""
+    found: dict[str | None, list[pa.Table]] = {}
+    for table in answers:
+        window = (table.schema.metadata or {}).get(WINDOW)
+        found.setdefault(None if window is None else window.decode(), []).append(table)
+    return {window: list(concatenate_small(tables)) for window, tables in found.items()}
+
+
+def _rows_of(member: Member, answers: dict[str | None, list[pa.Table]]) -> Iterator[Piece]:
     """The rows of a member, or why it has none."""
     assert member.answers is not None  # noqa: S101  (it has a state)
-    window = member.answers.window
-    own = answers if window is None else [a for a in answers if (a.schema.metadata or {})[WINDOW] == window.encode()]
     try:
-        for table in concatenate_small(own):
+        for table in answers.get(member.answers.window, []):
             rows = member.answers.of(table)
             if rows.num_rows:
                 yield Piece(member.id, Kind.ROWS, to_bytes(rows))

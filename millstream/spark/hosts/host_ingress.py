@@ -23,6 +23,7 @@ from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.spark.hosts.common_steps import CommonSteps
 from millstream.spark.hosts.freight import FREIGHT_FIELDS, FREIGHT_SCHEMA, Kind, Piece, loaded, said_of
 from millstream.spark.hosts.member import Crew, Member, SharedState
+from millstream.spark.hosts.pattern_steps import PatternSteps, steps_for
 from millstream.spark.hosts.roster import crew
 from millstream.spark.stage import marks
 from millstream.spark.stage.arrival_order import Run, Runs, number_rows, task_number
@@ -147,7 +148,7 @@ class _Party:
         self.time = time
         self.states = [state.id for state in states]
         self.stateful = CommonSteps({state.id: _arriving(state) for state in states})
-        self.stateless = CommonSteps({member.id: member.before for member in members})
+        self.stateless = steps_for(tuple(members))
         self.has_members = bool(members)
 
 
@@ -236,7 +237,7 @@ class Hold:
                 self._beyond += len(good) - int(pc.sum(good).as_py() or 0)
             self._keep(party.stateless, tuples if good is None else tuples.filter(good))
 
-    def _keep(self, steps: CommonSteps, tuples: pa.Table) -> None:
+    def _keep(self, steps: CommonSteps | PatternSteps, tuples: pa.Table) -> None:
         found, failed = steps.rows(tuples)
         self._failed.update(failed)
         for who, rows in found.items():

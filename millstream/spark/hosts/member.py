@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.expressions.arrow.steps import ArrowExpression
 from millstream.operators.blobs import Blobs
 from millstream.operators.contract import Operator
+from millstream.operators.match.pattern import Pattern
 from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Step
 from millstream.spark.stage.feeds import Feed
@@ -86,7 +87,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class Member:
-    """A query in a host. Without `state`, `before` leads from tuples to its rows, and `read` are the columns read."""
+    """A query in a host. Without `state`, `before` leads from tuples to its rows, and `read` are the columns read.
+
+    Those with equal `pattern`s differ in constants alone.
+    """
 
     id: str
     name: str
@@ -96,6 +100,7 @@ class Member:
     state: str | None = None
     answers: Answers | None = None
     begin: Begin = FIRST
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ class Roster:
         for place in (MEMBERS, STATES):
             (folder / place).mkdir(parents=True, exist_ok=True)
         self.entries: dict[str, Entry] = {entry.member: entry for entry in _entries(folder)}
+        self._gathers = False
 
     @property
     def next_batch(self) -> int:
@@ -81,8 +83,24 @@ class Roster:
     def describe(self, member: Member, state: SharedState | None) -> None:
         """Write down what a member does."""
         if state is not None:
-            _write(self.folder / STATES / state.id, cloudpickle.dumps(state))  # type: ignore[no-untyped-call]
-        _write(self.folder / MEMBERS / member.id, cloudpickle.dumps(member))  # type: ignore[no-untyped-call]
+            self._describe(STATES, state.id, state)
+        self._describe(MEMBERS, member.id, member)
+
+    def _describe(self, kind: str, id_: str, what: Member | SharedState) -> None:
+        content = cloudpickle.dumps(what)  # type: ignore[no-untyped-call]
+        _write(self.folder / kind / id_, content, named=not self._gathers)
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """What is done here is written once, behind it. No batch may be planned meanwhile."""
+        self._gathers = True
+        try:
+            yield
+        finally:
+            self._gathers = False
+            for place in (MEMBERS, STATES):
+                _sync_folder(self.folder / place)
+            self._write_entries()
 
     def end(self, member: str, until: int, why: str, dropped: bool = False) -> None:
         """No batch from that one on is for a member."""
@@ -97,6 +115,10 @@ class Roster:
 
     def _put(self, entry: Entry) -> None:
         self.entries[entry.member] = entry
+        if not self._gathers:
+            self._write_entries()
+
+    def _write_entries(self) -> None:
         listed = [asdict(one) for one in self.entries.values()]
         _write(self.folder / ROSTER, json.dumps(listed, indent=1).encode())
 
@@ -166,15 +188,23 @@ def _entries(folder: Path) -> Iterable[Entry]:
         ) from None
 
 
-def _write(file: Path, content: bytes) -> None:
-    """Write a file so that the old one or the new one is there at any moment, on disk before anything that follows."""
+def _write(file: Path, content: bytes, named: bool = True) -> None:
+    """Write a file so that the old one or the new one is there at any moment, on disk before anything that follows.
+
+    Not `named`, its name comes to the disk when its folder does.
+    """
     new = file.with_name(f".{file.name}.new")
     with new.open("wb") as out:
         out.write(content)
         out.flush()
         os.fsync(out.fileno())
     new.replace(file)
-    folder = os.open(file.parent, os.O_RDONLY)
+    if named:
+        _sync_folder(file.parent)
+
+
+def _sync_folder(place: Path) -> None:
+    folder = os.open(place, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

@@ -3,13 +3,17 @@
 A file that only grows. It begins with a random id. Each entry is its length, a check sum, and an Arrow stream of one
 table, whose metadata say what it is. The driver appends, and an entry is on disk before a batch begins for which it
 holds. Tasks read what has come since they looked last, and see the entries up to their batch: a batch that comes again
-after a crash meets the same registrations. An entry that a crash has torn is cut off: nobody was told that it is there.
+after a crash meets the same registrations. An entry that a crash has torn is cut off.
+
+An entry is in the file when it has been appended, and outlives the process from then on. The disk is waited for once
+for all that comes within a short time, or a thousand statements would wait a thousand times.
 """
 
 from __future__ import annotations
 
 import os
 import struct
+import threading
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
@@ -28,6 +32,9 @@ HEAD = struct.Struct("<II")
 ID_BYTES = 16
 
 _KIND, _BATCH = b"kind", b"batch"
+
+SYNC_SECONDS = 0.05
+"""No entry waits longer than this until it is written to the disk."""
 
 HANDLE = "__handle"
 """The column of the log with the names of registrations, in the driver alone."""
@@ -115,6 +122,9 @@ class RegistrationLog:
     def __init__(self, file: Path, durable: bool = True) -> None:
         self.file = file
         self._durable = durable
+        self._lock = threading.RLock()
+        self._waiting: threading.Timer | None = None
+        self._failure: OSError | None = None
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             self.rewrite(())
@@ -132,42 +142,86 @@ class RegistrationLog:
         return read_log(self.file).entries
 
     def append(self, entry: Entry) -> None:
-        """Add an entry; when this returns, it is on disk."""
-        place = self._out.tell()
-        try:
-            self._out.write(entry.to_bytes())
-            self._out.flush()
-            if self._durable:
-                os.fsync(self._out.fileno())
-        except OSError as problem:
-            self._out.close()
-            os.truncate(self.file, place)  # half an entry would hide all that come after it
-            self._out = self.file.open("ab")
-            raise RunError(f"{self.file} cannot be written: {problem.strerror or problem}") from problem
+        """Add an entry; when this returns, it is in the file, and soon on disk."""
+        with self._lock:
+            self._check()
+            place = self._out.tell()
+            try:
+                self._out.write(entry.to_bytes())
+                self._out.flush()
+            except OSError as problem:
+                self._out.close()
+                os.truncate(self.file, place)  # half an entry would hide all that come after it
+                self._out = self.file.open("ab")
+                raise self._told(problem) from problem
+            if self._durable and self._waiting is None:
+                self._waiting = threading.Timer(SYNC_SECONDS, self._sync_later)
+                self._waiting.daemon = True
+                self._waiting.start()
+
+    def sync(self) -> None:
+        """When this returns, all entries are on disk."""
+        with self._lock:
+            self._check()
+            try:
+                self._sync()
+            except OSError as problem:
+                self._failure = problem
+                raise self._told(problem) from problem
+
+    def _sync(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+            os.fsync(self._out.fileno())
+
+    def _sync_later(self) -> None:
+        with self._lock:
+            try:
+                self._sync()
+            except OSError as problem:  # whoever comes next is told
+                self._failure = problem
+
+    def _check(self) -> None:
+        """What the disk has refused once may be lost, whatever it says later."""
+        if self._failure is not None:
+            raise self._told(self._failure) from self._failure
+
+    def _told(self, problem: OSError) -> RunError:
+        return RunError(f"{self.file} cannot be written: {problem.strerror or problem}")
 
     def rewrite(self, entries: Sequence[Entry]) -> None:
         """Begin anew with these entries: the old log or the new one is there at any moment, never half of one."""
-        new = self.file.with_suffix(".new")
-        with new.open("wb") as out:
-            out.write(uuid.uuid4().bytes)
-            out.writelines(entry.to_bytes() for entry in entries)
-            out.flush()
+        with self._lock:
+            new = self.file.with_suffix(".new")
+            with new.open("wb") as out:
+                out.write(uuid.uuid4().bytes)
+                out.writelines(entry.to_bytes() for entry in entries)
+                out.flush()
+                if self._durable:
+                    os.fsync(out.fileno())
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+            if hasattr(self, "_out"):
+                self._out.close()
+            new.replace(self.file)
             if self._durable:
-                os.fsync(out.fileno())
-        if hasattr(self, "_out"):
-            self._out.close()
-        new.replace(self.file)
-        if self._durable:
-            folder = os.open(self.file.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        self._out = self.file.open("ab")
+                folder = os.open(self.file.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+            self._out = self.file.open("ab")
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._out.close()
+        """Let go of the file, which is on disk."""
+        with self._lock:
+            try:
+                if self._failure is None:
+                    self.sync()
+            finally:
+                self._out.close()
 
 
 def _check_torn(file: Path, end: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from millstream.errors import RunError
 from millstream.expressions.arrow.steps import ColumnOf, Whole
 from millstream.operators.match.predicate_index import ID
 from millstream.operators.match.terms import MatchTerms
-from millstream.spark.stage import match
+from millstream.spark.stage import match, registration_log
 from millstream.spark.stage.match import Matching, _Registered
 from millstream.spark.stage.registration_log import (
     HANDLE,
@@ -77,6 +78,44 @@ def test_a_log_that_is_cut_off_within_its_head_is_refused(tmp_path: Path) -> Non
     (tmp_path / "log").write_bytes(b"")
     with pytest.raises(RunError, match="log is damaged\nhelp: bring it back, or remove it to begin without"):
         RegistrationLog(tmp_path / "log")
+
+
+def test_entries_come_to_the_disk_together_and_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = RegistrationLog(tmp_path / "log")
+    synced: list[int] = []
+    there = threading.Event()
+
+    def fsync(place: int) -> None:
+        synced.append(place)
+        there.set()
+
+    monkeypatch.setattr(registration_log.os, "fsync", fsync)
+    log.append(adding(0, 0))
+    log.append(adding(0, 1))
+    assert there.wait(10), "nobody asks for it"
+    log.append(adding(0, 2))
+    log.sync()
+    log.sync()
+    log.close()
+    assert len(synced) == 2
+    assert len(told(RegistrationLog(tmp_path / "log", durable=False).entries())) == 3
+
+
+def test_a_disk_that_refuses_entries_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = RegistrationLog(tmp_path / "log")
+    asked = threading.Event()
+
+    def fsync(place: int) -> None:
+        asked.set()
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(registration_log.os, "fsync", fsync)
+    log.append(adding(0, 0))
+    assert asked.wait(10)
+    for ask in (log.sync, lambda: log.append(adding(0, 1))):
+        with pytest.raises(RunError, match="cannot be written: Input/output error"):
+            ask()
+    log.close()
 
 
 def matching(file: Path) -> Matching:
