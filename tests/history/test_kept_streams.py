@@ -209,8 +209,8 @@ def test_a_table_is_made_of_a_part_of_history_or_not_at_all(
                 with pytest.raises(Killed):
                     mill.execute(part)
         with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]", resumes=True) as mill:
-            assert mill.resumed.problems == ()
             assert mill.catalog.relation("t") is None
+            assert all("/tables: t\n" in problem for problem in mill.resumed.problems)  # what is left over is told
     with connect(tmp_path / "home", base=tmp_path, once=True, master="local[2]", resumes=True) as mill:
         mill.execute(part)
     put(tmp_path / "in", "b", "4,2024-01-01T00:00:04,1")  # what comes later is not in it
