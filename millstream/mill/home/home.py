@@ -157,8 +157,9 @@ class Home:
 
     def forget_made(self, used: Collection[str]) -> None:
         """Remove the folders of which a process that was killed has not come to make use; others go on, unheld."""
+        for hold in (*self.root.glob(f"{QUERIES}/*/{HOLD}"), *self.root.glob(f"{HOSTS}/*/*/{HOLD}")):
+            hold.unlink()
         for folder in (self.root / QUERIES).glob("*"):
-            (folder / HOLD).unlink(missing_ok=True)
             if (folder / MAKING).exists():
                 if folder.name in used:
                     self.keep_place(folder.name)

@@ -164,7 +164,7 @@ class HostStarter:
         self._home.move_member(query, own)
 
     def _begin(self, boarding: Sequence[Boarding], place: QueryPlace, roster: Roster) -> list[RunningQuery]:
-        here = self._runtime.host_for(place)
+        here = replace(self._runtime.host_for(place), hold=place.hold)
         stream = boarding[0].plan.stream
         if stream.keep is not None:
             here = replace(here, starts=start_of_host(place, stream.name, [one.begin.position for one in boarding]))

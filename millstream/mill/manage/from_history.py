@@ -107,7 +107,7 @@ class FromHistory(NewState):
     def _begun(self) -> dict[str, Bound]:
         """Where the query began, if it is to begin at the same moment; else where it is to begin."""
         before, now = self.step.before.query, self.step.now.query
-        known = kept_starts(self._checkpoint.parent, begun=True) if str(before.start) == str(now.start) else {}
+        known = kept_starts(self._folder, begun=True) if str(before.start) == str(now.start) else {}
         moment = now.start or Moment(At.EARLIEST)
         return {
             name: known.get(name) or begin_at(self._index(stream), stream.name, moment)
@@ -128,9 +128,13 @@ class FromHistory(NewState):
     # -- where the old definition stands -------------------------------------------------------------------
 
     @property
+    def _folder(self) -> Path:
+        return self.engine.home.query_folder(self.step.before.query.name)
+
+    @property
     def _checkpoint(self) -> Path:
-        home, name = self.engine.home, self.step.before.query.name
-        return (home.host_of(name) or home.query_folder(name)) / "checkpoint"
+        """That of the query, or of the host that it is a member of; one that has left a host has a host of its own."""
+        return (self.engine.home.host_of(self.step.before.query.name) or self._folder) / "checkpoint"
 
     def _stand_still(self, hold: Path) -> dict[str, int]:
         """How far the old definition has read each history, when it has given all answers up to there."""
@@ -139,7 +143,7 @@ class FromHistory(NewState):
         if any(len(set(each)) > 1 for each in ends.values()):  # a stream is read twice, and was between the two
             _write(hold, {name: max(each) for name, each in ends.items()})
             ends = self._settled()
-        begun = kept_starts(self._checkpoint.parent)
+        begun = kept_starts(self._folder)
         stands = {}
         for name, stream in self.kept.items():
             if name in ends:

@@ -159,7 +159,7 @@ def _new_state(step: Step, file: str, starting_now: bool, at: Context) -> NewSta
     engine = at.engine
     place = engine.home.make_place(file, step.now.record)
     streams = [*streams_of(step.before.plan), *streams_of(step.now.plan)]
-    kept = all(stream.keep is not None for stream in streams) and engine.home.host_of(step.before.query.name) is None
+    kept = all(stream.keep is not None for stream in streams)
     make = FromHistory if kept and not starting_now else BegunNow
     return make(step, _manner(step, at), engine, place)
 
