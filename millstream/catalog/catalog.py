@@ -77,7 +77,7 @@ class Catalog:
         made._come_to_nothing = self._come_to_nothing
         return made
 
-    def noting(self, seen: set[Key]) -> Catalog:
+    def record_lookups(self, seen: set[Key]) -> Catalog:
         """The same definitions; the keys of those that are looked up are put into `seen`."""
         made = self.copy()
         made._seen = seen  # noqa: SLF001

@@ -65,7 +65,7 @@ class Stream:
     fed: bool = False
 
     @property
-    def arriving(self) -> Schema:
+    def arriving_schema(self) -> Schema:
         """The columns that the source delivers: all but those that are computed and an internal time stamp."""
         made = {item.name for item in self.computed}
         if self.time_stamp is TimeStamp.INTERNAL:
@@ -73,7 +73,7 @@ class Stream:
         return Schema(column for column in self.schema if column.name not in made)
 
     @property
-    def landed(self) -> Schema:
+    def landed_schema(self) -> Schema:
         """The columns that are in its log: those that arrive, and an internal time stamp."""
         made = {item.name for item in self.computed}
         return Schema(column for column in self.schema if column.name not in made)

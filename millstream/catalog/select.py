@@ -232,9 +232,9 @@ class Select:
     order: tuple[SortKey, ...] = ()
     limit: int | None = None
     offset: int | None = None
-    windowed: WindowAggregateSpec | None = None
-    framed: tuple[OverAggregateSpec, ...] = ()
-    assigned: AssignWindowsSpec | None = None
+    window_aggregate: WindowAggregateSpec | None = None
+    over_aggregates: tuple[OverAggregateSpec, ...] = ()
+    window_assignment: AssignWindowsSpec | None = None
     other_times: tuple[str, ...] = ()
 
     @property
@@ -243,9 +243,12 @@ class Select:
         return Schema(i.column for i in self.items)
 
     @property
-    def unnested(self) -> tuple[AggregateCall, ...]:
+    def unnested_calls(self) -> tuple[AggregateCall, ...]:
         """The calls whose answers are lists of rows."""
-        calls = [*(self.windowed.calls if self.windowed else ()), *(c.call for f in self.framed for c in f.calls)]
+        calls = [
+            *(self.window_aggregate.calls if self.window_aggregate else ()),
+            *(c.call for f in self.over_aggregates for c in f.calls),
+        ]
         return tuple(call for call in calls if call.rows is not None)
 
     @property

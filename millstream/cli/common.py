@@ -1,4 +1,4 @@
-"""What several sub-commands share: arguments, and reading a script."""
+"""Parts that several sub-commands share: arguments, and reading a script."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class EslCompleter(Completer):
         if not words:
             return _keywords(STATEMENT_WORDS) if asked else ()
         if words[-1] == ".":
-            return self._qualified(done, after)
+            return self._offer_columns(done, after)
         while words[-2:] == ["IF", "EXISTS"] or words[-3:] == ["IF", "NOT", "EXISTS"]:
             words = words[: -3 if words[-2] == "NOT" else -2]
         match words:
@@ -109,9 +109,9 @@ class EslCompleter(Completer):
             case ["STOP" | "START"]:
                 return _keywords(("QUERY",))
             case ["STOP" | "START", "QUERY"]:
-                return self._named(Query)
+                return self._offer_names(Query)
             case ["ALTER", kind] | ["SHOW", "VERSIONS", "OF", kind]:
-                return self._named(*_KINDS.get(kind, ()))
+                return self._offer_names(*_KINDS.get(kind, ()))
             case ["ALTER", "QUERY", _]:
                 return _keywords(("AS SELECT", "WINDOW [", "RENAME TO"))
             case ["ALTER", "STREAM", _]:
@@ -139,26 +139,26 @@ class EslCompleter(Completer):
             case ["DROP", "QUERY"]:  # that of a view goes with it
                 return [Offer(q.name, "query") for q in self._catalog.all(Query) if not q.keys]
             case ["DROP", kind]:
-                return self._named(*_KINDS.get(kind, ()))
+                return self._offer_names(*_KINDS.get(kind, ()))
             case ["CREATE"]:
                 return _keywords((*CREATED, "OR REPLACE"))
             case ["CREATE", "OR", "REPLACE"]:
                 return _keywords(CREATED)
             case ["DESCRIBE" | "DESC"]:
-                return self._named(*_RELATIONS, Sink, Query)
+                return self._offer_names(*_RELATIONS, Sink, Query)
             case ["EXPLAIN"]:
-                return [*_keywords(("SELECT", "ANALYZE", "WHY NOT")), *self._named(Query)]
+                return [*_keywords(("SELECT", "ANALYZE", "WHY NOT")), *self._offer_names(Query)]
             case ["EXPLAIN", "ANALYZE"]:
                 return _keywords(("SELECT", "INSERT INTO", "QUERY"))
             case ["EXPLAIN", "ANALYZE", "QUERY"] | ["EXPLAIN", "WHY", "NOT"]:
-                return self._named(Query)
+                return self._offer_names(Query)
             case ["INSERT"]:
                 return [Offer("INTO", "keyword")]
             case ["INSERT", "INTO"]:
                 fed = [Offer(s.name, "stream") for s in self._catalog.all(Stream) if s.source is None]
-                return [*self._named(Sink, StoredTable), *fed]
+                return [*self._offer_names(Sink, StoredTable), *fed]
             case ["UPDATE"] | ["DELETE", "FROM"]:
-                return self._named(StoredTable)
+                return self._offer_names(StoredTable)
             case ["UPDATE", _]:
                 return _keywords(("SET",))
             case ["UPDATE", _, "SET"]:
@@ -170,7 +170,7 @@ class EslCompleter(Completer):
             case ["DELETE", "FROM", _, "WHERE"]:
                 return self._columns(done[2])
             case ["SUBSCRIBE"]:
-                return self._named(Query)
+                return self._offer_names(Query)
             case ["SUBSCRIBE", _]:
                 return _keywords(("AFTER",))
             case ["CREATE", "VIEW", _]:
@@ -180,19 +180,19 @@ class EslCompleter(Completer):
             case ["SHOW" | "SET" | "DESCRIBE" | "DESC" | "DROP" | "STOP" | "START", *_]:
                 return ()
         if _in_from(words):
-            return self._named(*_RELATIONS)
+            return self._offer_names(*_RELATIONS)
         if (options := _open_options(done)) is not None:
             return [Offer(name, option) for name, option in options]
         if not asked:
             return ()
-        return self._anything(done, after)
+        return self._offer_anything(done, after)
 
     def _columns(self, name: re.Match[str]) -> list[Offer]:
-        relation = self._catalog.relation(_unquoted(name[0]))
+        relation = self._catalog.relation(_unquote(name[0]))
         return [Offer(c, f"column of {relation.name}") for c in relation.schema.names] if relation else []
 
-    def _anything(self, done: list[re.Match[str]], after: str) -> Iterator[Offer]:
-        named = self._read(done, after)
+    def _offer_anything(self, done: list[re.Match[str]], after: str) -> Iterator[Offer]:
+        named = self._find_relations(done, after)
         relations = list(named.values()) or [d for d in self._catalog if isinstance(d, _RELATIONS)]
         for relation in relations:
             yield from (Offer(c, f"column of {relation.name}") for c in relation.schema.names)
@@ -202,27 +202,27 @@ class EslCompleter(Completer):
             yield from _keywords(TYPES)
         yield from (Offer(f, "function") for f in functions.names() if f not in functions.FORBIDDEN)
 
-    def _qualified(self, done: list[re.Match[str]], after: str) -> Iterator[Offer]:
+    def _offer_columns(self, done: list[re.Match[str]], after: str) -> Iterator[Offer]:
         """After `x.`: the columns of x, or where x stands in a FROM, its side output."""
-        name = _unquoted(done[-2][0]) if len(done) > 1 else ""
+        name = _unquote(done[-2][0]) if len(done) > 1 else ""
         words = [p[0].upper() for p in done[:-2]]
         if _in_from(words) or words[:1] in (["DESCRIBE"], ["DESC"]):
             if isinstance(self._catalog.relation(name), Stream):
                 yield Offer("REJECTED", "rows that did not parse")
             return
-        relation = self._read(done, after).get(name.lower()) or self._catalog.relation(name)
+        relation = self._find_relations(done, after).get(name.lower()) or self._catalog.relation(name)
         if relation:
             yield from (Offer(c, f"column of {relation.name}") for c in relation.schema.names)
         if name.upper() == "REJECTED":
             yield from (Offer(c, "column of REJECTED") for c in REJECTED_SCHEMA.names)
 
-    def _read(self, done: list[re.Match[str]], after: str) -> dict[str, Relation]:
+    def _find_relations(self, done: list[re.Match[str]], after: str) -> dict[str, Relation]:
         """The relations that the statement names in its FROM, also behind the cursor, by name and by alias."""
         pieces = [*done, *_statement(after, first=True)]
         words = [p[0].upper() for p in pieces]
         found: dict[str, Relation] = {}
         for i, piece in enumerate(pieces):
-            relation = self._catalog.relation(_unquoted(piece[0])) if piece.lastgroup == "word" else None
+            relation = self._catalog.relation(_unquote(piece[0])) if piece.lastgroup == "word" else None
             if relation is None or not _in_from(words[:i]):
                 continue
             rest = [p[0] for p in pieces[i + 1 : i + 3]]
@@ -232,7 +232,7 @@ class EslCompleter(Completer):
             found[rest[0].lower() if has_alias else relation.name.lower()] = relation
         return found
 
-    def _named(self, *kinds: type[Stream | DerivedStream | Table | Sink | Query]) -> list[Offer]:
+    def _offer_names(self, *kinds: type[Stream | DerivedStream | Table | Sink | Query]) -> list[Offer]:
         found = (d for d in self._catalog if isinstance(d, kinds))
         return [Offer(d.name, _kind(d)) for d in found if View in kinds or not isinstance(d, View)]
 
@@ -258,7 +258,7 @@ class EslCompleter(Completer):
             yield from self._here.get_completions(Document(rest.lstrip()), event)
         elif command in {"\\d", "\\stop"}:
             kinds = (Query,) if command == "\\stop" else (*_RELATIONS, Sink, Query)
-            for offer in self._named(*kinds):
+            for offer in self._offer_names(*kinds):
                 if offer.text.lower().startswith(rest.strip().lower()):
                     yield Completion(offer.text, -len(rest.strip()), display_meta=offer.kind)
 
@@ -347,5 +347,5 @@ def _types_lower_case(typed: str, done: list[re.Match[str]]) -> bool:
     return sample.islower()
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     return name.strip('`"')

@@ -76,15 +76,15 @@ def _key_bindings() -> KeyBindings:
     typing = has_focus(DEFAULT_BUFFER)
 
     @Condition
-    def choosing() -> bool:
+    def is_choosing() -> bool:
         state = get_app().current_buffer.complete_state
         return state is not None and state.current_completion is not None
 
-    @bindings.add("enter", filter=typing & choosing)
+    @bindings.add("enter", filter=typing & is_choosing)
     def _choose(event: KeyPressEvent) -> None:
         event.current_buffer.complete_state = None
 
-    @bindings.add("enter", filter=typing & ~choosing)
+    @bindings.add("enter", filter=typing & ~is_choosing)
     def _enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         word = buffer.text.strip().lower()

@@ -139,10 +139,10 @@ class _Run:
     def _work(self, text: str) -> None:
         from millstream.language.bound import ON_SPARK
         from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
-        from millstream.spark.process.jvm import hung_up
+        from millstream.spark.process.jvm import hang_up_at_end
 
         try:
-            with hung_up():
+            with hang_up_at_end():
                 bound = self._mill.ready(text)
                 if any(isinstance(b, ON_SPARK) for b in bound):
                     context = self._mill.spark.sparkContext
@@ -236,14 +236,14 @@ def _leave(code: int) -> None:
     """End at once, and leave nothing behind all the same."""
     sys.stderr.write("stopped at once\n")
     sys.stderr.flush()
-    if (jvm := _imported("millstream.spark.process.jvm")) is not None:
+    if (jvm := _find_module("millstream.spark.process.jvm")) is not None:
         jvm.end_spark(0)
-    if (leftovers := _imported("millstream.spark.process.leftovers")) is not None:
+    if (leftovers := _find_module("millstream.spark.process.leftovers")) is not None:
         leftovers.remove_own()
     os._exit(code)
 
 
-def _imported(name: str) -> Any:
+def _find_module(name: str) -> Any:
     """A module that is there as a whole; None if it is still to be imported: then nothing of it was begun.
 
     A signal may come in the middle of an import, where nothing can be imported.

@@ -140,7 +140,7 @@ class Shell:
         from millstream.language.parser import is_complete
 
         pending = ""
-        for line in self._awaited(lines):
+        for line in self._wait_for_lines(lines):
             pending += line
             if (is_command(pending) or is_complete(pending)) and pending.strip():
                 text, pending = pending, ""
@@ -170,7 +170,7 @@ class Shell:
         if text.strip():
             self.work.do(lambda: self.run_text(text))
 
-    def _awaited(self, lines: Iterable[str]) -> Iterator[str]:
+    def _wait_for_lines(self, lines: Iterable[str]) -> Iterator[str]:
         iterator = iter(lines)
         while True:
             self.work.at_rest = True

@@ -71,7 +71,7 @@ def _describe(shell: Shell, argument: str) -> None:
     states = {q.name: q.state for q in shell.mill.queries}
     rows: list[tuple[object, ...]] = []
     for definition in shell.mill.catalog:
-        details = headline(definition.name, definition, shell.mill.engine.readers.kept).partition(", ")[2]
+        details = headline(definition.name, definition, shell.mill.engine.readers.describe_history).partition(", ")[2]
         state = states.get(definition.name) if kind_of(definition) == "query" else None
         rows.append((definition.name, kind_of(definition), f"{state}, {details}" if state else details))
     shell.output.show_table("", table_of(["name", "kind", "what it is"], rows))
@@ -92,7 +92,7 @@ def _json(shell: Shell, argument: str) -> None:
     shell.output.say(f"rows are shown as {'JSON' if shell.output.as_json else 'tables'}")
 
 
-def _timing(shell: Shell, argument: str) -> None:
+def _switch_timing(shell: Shell, argument: str) -> None:
     shell.timing = not shell.timing
     shell.output.say(f"timing is {'on' if shell.timing else 'off'}")
 
@@ -123,7 +123,7 @@ COMMANDS = (
     Command("\\d", "[NAME]", "list streams, tables, sinks and queries, or describe one", _describe),
     Command("\\i", "FILE", "run the statements of a script", _include),
     Command("\\stop", "[QUERY]", "stop a running query, or all of them", _stop),
-    Command("\\timing", "", "tell after each statement how long it took, or no longer", _timing),
+    Command("\\timing", "", "tell after each statement how long it took, or no longer", _switch_timing),
     Command("\\x", "", "show rows as JSON, or as tables again", _json),
     Command("\\q", "", "quit (also exit; and quit;)", _quit),
 )

@@ -1,4 +1,4 @@
-"""What the shell shows: rows and tables, texts, and messages apart from them."""
+"""The output of the shell: rows and tables, texts, and messages apart from them."""
 
 from __future__ import annotations
 

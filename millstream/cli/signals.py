@@ -36,7 +36,7 @@ def stop_signals(at_once: Callable[[int], None]) -> Iterator[Stop]:
         stop.code = 128 + number
         stop.set()
 
-    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handle), for_good=stop.is_set):
+    with _handle_signals(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), handle), for_good=stop.is_set):
         yield stop
 
 
@@ -47,17 +47,17 @@ def shell_signals(interrupted: Callable[[], None]) -> Iterator[None]:
     def note(number: int, frame: object) -> None:
         interrupted()
 
-    with _handled({signal.SIGINT: note, **_LEAVING}):
+    with _handle_signals({signal.SIGINT: note, **_LEAVING}):
         yield
 
 
 def leaving_in_order() -> contextlib.AbstractContextManager[None]:
     """Let a request to end, or a closed terminal, leave as an error does: what was started is stopped on the way."""
-    return _handled(_LEAVING)
+    return _handle_signals(_LEAVING)
 
 
 @contextlib.contextmanager
-def _handled(
+def _handle_signals(
     handlers: Mapping[signal.Signals, Callable[[int, object], None]], for_good: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by `nohup`: a closed terminal is to change nothing

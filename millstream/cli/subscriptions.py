@@ -22,6 +22,6 @@ def print_rows(
     while not stops():
         rows = subscription.take(LOOK_SECONDS)
         if rows is not None:
-            show(name, subscription.placed(rows))
+            show(name, subscription.add_positions(rows))
         elif subscription.ended:
             return

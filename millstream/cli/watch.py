@@ -93,7 +93,7 @@ class Watch:
         if again:
             then = f"; it is started again in {rest:.0f} s"
         log = f"help: Spark's own log is {self._mill.home.spark_log}"
-        self._complain(f"error: query {name} failed: {failure}{_after(failure, then)}\n{log}")
+        self._complain(f"error: query {name} failed: {failure}{_append_text(failure, then)}\n{log}")
 
     def _start(self, name: str, trouble: _Trouble) -> None:
         trouble.again, trouble.began = None, self._clock()
@@ -103,10 +103,10 @@ class Watch:
             self._fail(name, str(problem).removeprefix("error: "))
 
 
-def _after(failure: str, then: str) -> str:
+def _append_text(failure: str, then: str) -> str:
     r"""What follows a reason: on a line of its own if the reason has several.
 
-    >>> _after("a\nhelp: b", "; it is stopped"), _after("a", "; it is stopped"), _after("a", "")
+    >>> _append_text("a\nhelp: b", "; it is stopped"), _append_text("a", "; it is stopped"), _append_text("a", "")
     ('\nit is stopped', '; it is stopped', '')
     """
     return then if "\n" not in failure or not then else "\n" + then.removeprefix("; ")

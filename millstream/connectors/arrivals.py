@@ -93,7 +93,7 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
     """
     frame = arrivals.frame
     bad = _bad(arrivals, stream)
-    far = None if bound is None or bound.waits else _ahead(stream, bound)
+    far = None if bound is None or bound.waits else _runs_ahead(stream, bound)
     wrong = [condition for condition in (bad, far) if condition is not None]
     if wrong:
         either = reduce(lambda a, b: a | b, wrong)
@@ -110,7 +110,7 @@ def tuples(arrivals: Arrivals, stream: Stream, marked: bool, again: int = 0, bou
     if MARK in frame.columns and not marked:
         frame = frame.filter(F.col(MARK).isNull()).drop(MARK)
     if marked:
-        frame = mark_rows.marked(frame, stream)
+        frame = mark_rows.mark_rows(frame, stream)
     elif stream.punctuated_by is not None:
         # Such rows are promises about the tuples that follow, not tuples.
         frame = frame.filter(~F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False)))
@@ -123,12 +123,12 @@ def _tuple(arrivals: Arrivals) -> SparkColumn:
     return F.when(F.col(MARK).isNull(), 1) if MARK in arrivals.frame.columns else F.lit(1)
 
 
-def rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> DataFrame:
+def select_rejected(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None) -> DataFrame:
     """The rows that did not parse, or have time stamps that are out of bounds, each with its text and the reason."""
     if arrivals.landed:
         told = zip((RAW, REASON, ORIGIN), REJECTED_SCHEMA, strict=True)
         return arrivals.frame.filter(F.col(REASON).isNotNull()).select(*[F.col(n).alias(c.name) for n, c in told])
-    frame = judged(arrivals, stream, bound)
+    frame = judge_rows(arrivals, stream, bound)
     frame = frame.filter(F.col("wrong") | F.col("begins")).select(*JUDGED)
     explain = explain_rejections(arrivals.fields, arrivals.text_format, arrivals.delimiter, arrivals.header)
     return frame.mapInArrow(explain, spark_schema(REJECTED_SCHEMA))
@@ -138,14 +138,14 @@ JUDGED = ("raw", "length", "known", "origin", "header", "wrong", "begins")
 """What is known of a row that may have to be rejected."""
 
 
-def judged(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None, *others: SparkColumn) -> DataFrame:
+def judge_rows(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None, *others: SparkColumn) -> DataFrame:
     """All rows with what is known of them, and other columns."""
     bad, out = _bad(arrivals, stream), out_of_bounds(stream, bound)
     wrong = [condition for condition in (bad, None if out is None else out.isNotNull()) if condition is not None]
-    columns = [F.col(quoted(c.name)) for c in stream.arriving]
+    columns = [F.col(quoted(c.name)) for c in stream.arriving_schema]
     lines = TEXT in arrivals.frame.columns
     text = F.col(TEXT) if lines else F.to_json(F.struct(*columns), {"timestampFormat": NESTED_TIME})
-    missing = [_missing(c.name) for c in stream.arriving if not c.nullable]
+    missing = [_refuse_null(c.name) for c in stream.arriving_schema if not c.nullable]
     known = F.coalesce(F.lit(None).cast("string"), *missing, *([] if out is None else [out]))
     file = F.col(BAD) if arrivals.judged else F.lit(None).cast("string")
     either = reduce(lambda a, b: a | b, wrong) if wrong else F.lit(False)
@@ -164,7 +164,7 @@ def judged(arrivals: Arrivals, stream: Stream, bound: Ahead | None = None, *othe
     )
 
 
-def _missing(name: str) -> SparkColumn:
+def _refuse_null(name: str) -> SparkColumn:
     return F.when(F.col(quoted(name)).isNull(), f"{name}: NULL, but the column is NOT NULL")
 
 
@@ -175,7 +175,7 @@ def time_of(stream: Stream) -> SparkColumn:
     return F.unix_micros(F.expr(text))
 
 
-def _ahead(stream: Stream, bound: Ahead) -> SparkColumn:
+def _runs_ahead(stream: Stream, bound: Ahead) -> SparkColumn:
     """Whether a row runs too far ahead of the clock, as it was when the batch began.
 
     What is not ahead of now is not ahead of any batch. The clock of the batch stands in a lambda, which Spark does not
@@ -197,7 +197,7 @@ def out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
     far = F.when(~moment.between(EARLIEST, LATEST), F.concat(written, F.lit(" is too far from 1970 for a window")))
     if bound is None or bound.bound is None:
         return far
-    ahead = _ahead(stream, bound)
+    ahead = _runs_ahead(stream, bound)
     if bound.waits:  # tuples do, but a promise that nobody can rely on yet is none
         promises = F.lit(False) if stream.punctuated_by is None else F.expr(spark_text(stream.punctuated_by))
         ahead &= F.coalesce(promises, F.lit(False))
@@ -207,7 +207,7 @@ def out_of_bounds(stream: Stream, bound: Ahead | None) -> SparkColumn | None:
 def _bad(arrivals: Arrivals, stream: Stream) -> SparkColumn | None:
     if arrivals.landed:
         return F.col(REASON).isNotNull()
-    conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving if not c.nullable]
+    conditions = [F.col(quoted(c.name)).isNull() for c in stream.arriving_schema if not c.nullable]
     if MARK in arrivals.frame.columns:  # a mark has no columns
         conditions = [condition & F.col(MARK).isNull() for condition in conditions]
     if arrivals.judged:

@@ -25,9 +25,9 @@ def words(value: Value) -> str:
     return _words(value).text
 
 
-def told(value: Value) -> str:
+def message_text(value: Value) -> str:
     """The same in a message: columns of the system's own are what users have written for them."""
-    return _told(value).text
+    return _message_text(value).text
 
 
 def _words(value: Value) -> Text:
@@ -46,19 +46,19 @@ def _words(value: Value) -> Text:
     return around(value, _words)
 
 
-def _told(value: Value) -> Text:
+def _message_text(value: Value) -> Text:
     match value:
         case Column(text=str(text)):
             return Text(text)
         case Call(unwritten=True):
-            return _told(value.arguments[0])
+            return _message_text(value.arguments[0])
         case Call():
             function = FUNCTIONS[value.function]
-            return function.words.write(value, [_told(part) for part in function.said(value)])
+            return function.words.write(value, [_message_text(part) for part in function.said(value)])
         case OnlySpark():
-            return spark_construct(value, [_told(part) for part in value.arguments])
+            return spark_construct(value, [_message_text(part) for part in value.arguments])
         case Case() | Lambda():
-            return around(value, _told)
+            return around(value, _message_text)
     return _words(value)
 
 

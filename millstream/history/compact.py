@@ -1,4 +1,4 @@
-"""Which pieces of a log are put together: many small ones, so that a log of any age is a few files.
+"""Chooses pieces of a log for compaction: many small ones, so that a log of any age is a few files.
 
 Sixteen neighbours of about one size become one piece of the next size, and so on: each row is written anew only as
 often as there are sizes.

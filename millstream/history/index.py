@@ -122,7 +122,7 @@ class Index:
         return self.extent.end
 
     @contextmanager
-    def changing(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is durable at its end, or nothing has happened."""
         with self._open() as db:
             db.execute("PRAGMA synchronous = FULL")

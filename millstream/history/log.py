@@ -78,12 +78,12 @@ class Log:
 
     def land(self, batch: int, parts: Sequence[Part], moment: int) -> None:
         """Add the rows of a batch that came at a moment, in the order in which they arrived; they are durable."""
-        with self._changing, self.index.changing() as db:
+        with self._changing, self.index.transaction() as db:
             extent = self.index.extent
             if batch <= extent.batch:
                 return
             position, so_far = extent.end, extent.so_far
-            for part in _joined(sorted(parts, key=lambda part: part[:5])):
+            for part in _join_parts(sorted(parts, key=lambda part: part[:5])):
                 so_far = max((t for t in (so_far, part.newest) if t is not None), default=None)
                 counts = part.rows, part.tuples, part.rejected
                 where = part.file, part.skip, part.bytes
@@ -102,7 +102,7 @@ class Log:
             row = [pa.array([promise_mark(time_)]) if f.name == MARK else pa.nulls(1, f.type) for f in schema]
             writer.add(pa.RecordBatch.from_arrays(row, names=names))
             size = writer.seal()
-            with self.index.changing() as db:
+            with self.index.transaction() as db:
                 where = writer.name, 0, size
                 landed = extent.landed or time.time_ns() // 1000
                 insert(db, Piece(extent.end, 1, 0, 0, *where, None, None, extent.so_far, landed))
@@ -117,7 +117,7 @@ class Log:
                 return
             extent = self.index.extent
             newest = max((t for t in (extent.trimmed_newest, *(p.newest for p in gone)) if t is not None), default=None)
-            with self.index.changing() as db:
+            with self.index.transaction() as db:
                 db.execute("DELETE FROM pieces WHERE position < ?", (gone[-1].end,))
                 remember(db, begin=gone[-1].end, trimmed_newest=newest)
             self._remove(gone)
@@ -151,7 +151,7 @@ class Log:
             if self.index.pieces(first.position, last.end) != joined:
                 (self.folder / writer.name).unlink()  # some of them have been trimmed meanwhile
                 return False
-            with self.index.changing() as db:
+            with self.index.transaction() as db:
                 db.execute("DELETE FROM pieces WHERE position >= ? AND position < ?", (first.position, last.end))
                 insert(db, piece)
             self._remove(joined)
@@ -198,7 +198,7 @@ def _piece_at(folder: Path, position: int) -> Piece:
     return found[0]
 
 
-def _joined(parts: Sequence[Part]) -> Iterator[Part]:
+def _join_parts(parts: Sequence[Part]) -> Iterator[Part]:
     """Parts that stand one behind the other in a file, as one."""
     last: Part | None = None
     for part in parts:

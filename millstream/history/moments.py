@@ -27,9 +27,9 @@ def begin_at(index: Index, stream: str, moment: Moment, now: int | None = None) 
     extent = index.extent
     match moment.at:
         case At.EARLIEST:
-            return Bound(extent.begin, whole=_after(extent.trimmed_newest))
+            return Bound(extent.begin, whole=_add_microsecond(extent.trimmed_newest))
         case At.NOW:
-            return Bound(extent.end, whole=_after(extent.so_far))
+            return Bound(extent.end, whole=_add_microsecond(extent.so_far))
     since = moment.time(_now(now))
     assert since is not None  # noqa: S101  (a time stamp is all that is left)
     if extent.trimmed_newest is not None and since <= extent.trimmed_newest:
@@ -46,7 +46,7 @@ def end_at(index: Index, moment: Moment | None, now: int | None = None) -> Bound
     return Bound(index.extent.end, None if moment is None else moment.time(_now(now)))
 
 
-def _after(time_: int | None) -> int | None:
+def _add_microsecond(time_: int | None) -> int | None:
     return None if time_ is None else time_ + 1
 
 

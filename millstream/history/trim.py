@@ -1,4 +1,4 @@
-"""How far a log can be trimmed: what its stream need not keep any more, and nobody still has to read."""
+"""The position up to which a log can be trimmed: past the KEEP of its stream, and read by all queries."""
 
 from __future__ import annotations
 

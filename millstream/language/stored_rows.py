@@ -114,7 +114,7 @@ def _with_time(statement: CreateView, select: Select, catalog: Catalog) -> Selec
 
 
 def _times(select: Select, catalog: Catalog) -> Iterator[str]:
-    if select.windowed is not None:
+    if select.window_aggregate is not None:
         yield "window_end"
         yield "window_start"
     below = select.source
@@ -175,7 +175,7 @@ def bind_feed(statement: InsertInto | InsertValues, catalog: Catalog) -> Inserti
     if catalog.sink(name.text) is not None:
         message = f"{name} is the name of a sink and of a stream without a source"
         raise EslSyntaxError(message, statement.text, name.span, clause=INSERT, hint="drop or rename one of them")
-    text, schema = statement.text, stream.arriving
+    text, schema = statement.text, stream.arriving_schema
     columns = chosen_columns(stream.name, schema, statement.columns, text)
     for column in schema:
         if carried(column.type) is None and not column.type.is_type("struct", "map", "binary"):

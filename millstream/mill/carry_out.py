@@ -42,7 +42,7 @@ from millstream.mill.reports import describe
 from millstream.mill.reports.analysis import Analysis
 from millstream.mill.reports.list_queries import complete_from, query_rows
 from millstream.mill.reports.why_not import why_not
-from millstream.mill.stored.definitions import anchored
+from millstream.mill.stored.definitions import anchor
 from millstream.plan.explain import explain
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
 from millstream.udas.generated.compiled import compile_aggregate
@@ -66,7 +66,7 @@ def _define(bound: Define, at: Context) -> Answer:
         return create_table(definition, None, at)
     warnings = (*bound.warnings, *(bound.load() if bound.load is not None else ()))
     if at.base != engine.base:
-        definition = anchored(definition, at.base)
+        definition = anchor(definition, at.base)
     entry = definitions.entry_for(definition, at.base)
     note = ""
     if isinstance(definition, Stream):
@@ -124,15 +124,15 @@ def _explain(bound: Plan, at: Context) -> Answer:
 
 @carry_out.register
 def _measure(bound: Measure, at: Context) -> Answer:
-    return _analyzed(at.engine.bounded.analyze(bound.asked, at.settings, at.catalog))
+    return _answer_analysis(at.engine.bounded.analyze(bound.asked, at.settings, at.catalog))
 
 
 @carry_out.register
 def _account(bound: Account, at: Context) -> Answer:
-    return _analyzed(at.engine.account(bound.query))
+    return _answer_analysis(at.engine.account(bound.query))
 
 
-def _analyzed(analysis: Analysis) -> Answer:
+def _answer_analysis(analysis: Analysis) -> Answer:
     return Answer("analysis", text=analysis.text, analysis=analysis)
 
 
@@ -156,14 +156,14 @@ def _code(definition: UserAggregate) -> str:
 
 
 @carry_out.register
-def _listing(bound: Listing, at: Context) -> Answer:
+def _list_definitions(bound: Listing, at: Context) -> Answer:
     engine = at.engine
     if bound.what == "SHARING":
         table = table_of(["query", "host", "state", "shares"], engine.hosts.listing())
     else:
         shown = query_rows(engine) if bound.what == "QUERIES" else ()
         table = describe.listing(
-            bound.what, at.catalog, at.settings, engine.queries.by_name, engine.readers.kept, shown
+            bound.what, at.catalog, at.settings, engine.queries.by_name, engine.readers.describe_history, shown
         )
     return Answer(f"{table.num_rows} {bound.what.lower()}" if table.num_rows != 1 else "1 row", table=table)
 
@@ -202,7 +202,7 @@ def _resumption(bound: Resumption, at: Context) -> Answer:
 
 @carry_out.register
 def _description(bound: Description, at: Context) -> Answer:
-    kept = at.engine.readers.kept
+    kept = at.engine.readers.describe_history
     return Answer(describe.headline(bound.title, bound.definition, kept), table=describe.columns(bound.schema))
 
 

@@ -1,4 +1,4 @@
-"""What a statement is carried out with: the mill's parts, and what belongs to the session that it comes from."""
+"""The context of a statement: the parts of the mill, and the settings and folder of its session."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from millstream.mill.standing import carry_out as standing
 from millstream.mill.standing.register_rows import register_rows
 from millstream.mill.standing.registration import Registration
 from millstream.mill.stored.definitions import Definitions, wants_to_run
-from millstream.spark.process.failures import told_in_a_sentence
+from millstream.spark.process.failures import translate_failures
 from millstream.udas.python.declaration import add_folder
 
 __all__ = ["Mill", "connect", "print_rows", "standing"]
@@ -177,7 +177,7 @@ class Mill:
         self, template: str, rows: pa.Table | Iterable[Sequence[object]], handles: Sequence[str | None] = ()
     ) -> list[Registration]:
         """Register rows of arguments with a template, under handles where some are given."""
-        with told_in_a_sentence():
+        with translate_failures():
             return register_rows(self.engine.templates, template, rows, handles)
 
     def registration(self, handle: str) -> Registration:

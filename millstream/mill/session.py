@@ -44,7 +44,7 @@ from millstream.mill.answers import Answer
 from millstream.mill.context import Context
 from millstream.mill.engine.engine import Engine
 from millstream.mill.engine.running import RunningQuery
-from millstream.mill.manage.create_queries import Coming, announce_query, create_queries
+from millstream.mill.manage.create_queries import QueryCreation, announce_query, create_queries
 from millstream.mill.manage.resume import mend
 from millstream.mill.manner import Display
 from millstream.mill.reports.analysis import Analysis
@@ -54,7 +54,7 @@ from millstream.mill.stored.definitions import Definitions
 from millstream.mill.stored_statements import carry_out
 from millstream.plan.explain import explain
 from millstream.spark.lower.try_calls import try_all
-from millstream.spark.process.failures import told_in_a_sentence
+from millstream.spark.process.failures import translate_failures
 from millstream.udas.statements import CreateAggregate, CreatePythonAggregate
 
 
@@ -93,14 +93,14 @@ class Session:
             if not (isinstance(statement, _CREATES) and _may_wait(statement)):
                 yield self._answer(statement, folder)
                 continue
-            given, behind, problem = self._together(statement, left, folder)
+            given, behind, problem = self._start_together(statement, left, folder)
             yield from given
             if problem is not None:
                 raise problem
             if behind is not None:
                 left = chain([behind], left)
 
-    def _together(
+    def _start_together(
         self, first: Statement, left: Iterator[Statement], base: Path
     ) -> tuple[list[Answer], Statement | None, MillstreamError | None]:
         """Carry out statements from one that creates a query on, and start such queries together.
@@ -108,7 +108,7 @@ class Session:
         It ends before a statement that could tell the difference, or with a mistake; both are given. The lock is held:
         nobody else finds a query that is there and does not run.
         """
-        held: list[tuple[Bound, Answer | Coming]] = []
+        held: list[tuple[Bound, Answer | QueryCreation]] = []
         behind, problem = None, None
         statement: Statement | None = first
         with self._definitions.lock:
@@ -116,21 +116,21 @@ class Session:
                 while statement is not None and _may_wait(statement):
                     bound, at = self._bound(statement, base)
                     if isinstance(bound, Start) and not bound.known:
-                        with told_in_a_sentence():
+                        with translate_failures():
                             held.append((bound, announce_query(bound.query, at)))
                     else:
-                        held.append((bound, self._mended(self._carried_out(bound, at))))
+                        held.append((bound, self._mend_broken(self._carry_out(bound, at))))
                     statement = next(left, None)
                 behind = statement
             except MillstreamError as mistake:  # what stands before it is carried out
                 problem = mistake
             given: list[Answer] = []
-            started = create_queries([one for _, one in held if isinstance(one, Coming)], self._engine)
+            started = create_queries([one for _, one in held if isinstance(one, QueryCreation)], self._engine)
             try:
                 for _, one in held:
-                    if isinstance(one, Coming):
+                    if isinstance(one, QueryCreation):
                         running = next(started)
-                        given.append(self._mended(Answer(f"started query {running.name}", query=running)))
+                        given.append(self._mend_broken(Answer(f"started query {running.name}", query=running)))
                     else:
                         given.append(one)
             except MillstreamError as mistake:
@@ -157,7 +157,7 @@ class Session:
         claims = Claims(self._definitions)
         uses: frozenset[Key] = frozenset()
         catalog = claims.without_broken(statement, base, self.catalog)
-        bound = claims.known(statement, base)
+        bound = claims.find_same(statement, base)
         if bound is None:
             bound, uses = bind_noting(statement, catalog)
         return bound, self.context(base, uses)
@@ -166,22 +166,22 @@ class Session:
         with self._definitions.lock:
             bound, at = self._bound(statement, base)
             if isinstance(bound, Changed):
-                return self._mended(self._carried_out(bound, at))
+                return self._mend_broken(self._carry_out(bound, at))
         # What changes no definition may take long, and needs nothing but the catalog that it was bound to.
-        return self._carried_out(bound, at)
+        return self._carry_out(bound, at)
 
     def context(self, base: Path, uses: frozenset[Key] = frozenset()) -> Context:
         """What a statement of this session is carried out with."""
         return Context(self._engine, self.settings, self._display, base, self.catalog, uses)
 
-    def _carried_out(self, bound: Bound, at: Context) -> Answer:
-        with told_in_a_sentence():
+    def _carry_out(self, bound: Bound, at: Context) -> Answer:
+        with translate_failures():
             answer = carry_out(bound, at)
         if isinstance(bound, Rows) and answer.query is not None:
             self._selects[answer.query.name.lower()] = answer.query
         return answer
 
-    def _mended(self, answer: Answer) -> Answer:
+    def _mend_broken(self, answer: Answer) -> Answer:
         """The answer, with what was broken and is not any more."""
         if not self.catalog.broken or not (mended := mend(self._engine, self._display)):
             return answer
@@ -197,7 +197,7 @@ class Session:
         checked = []
         for statement in statements(text):
             trial = claims.without_broken(statement, self._base, trial)
-            bound = claims.known(statement, self._base) or bind(statement, trial)
+            bound = claims.find_same(statement, self._base) or bind(statement, trial)
             dry_run(bound, trial)
             checked.append(bound)
         return checked
@@ -219,7 +219,7 @@ class Session:
         if not self._engine.runtime.has_spark and not selects:
             return
         judged = [(b.new if isinstance(b, Replace) else b, text) for b in checked if isinstance(b, _JUDGED)]
-        with told_in_a_sentence():
+        with translate_failures():
             try_all(self._engine.runtime.spark, [*((stream, "") for stream in below(selects, self.catalog)), *judged])
 
     def explain(self, asked: Select | Query) -> str:

@@ -61,29 +61,29 @@ def _insertion(bound: Insertion, at: Context) -> Answer:
     table = bound.table
     if isinstance(table, Stream):
         return _into_stream(table, bound, at)
-    rows = _computed(bound.rows, table.schema) if bound.select is None else None
+    rows = _compute_rows(bound.rows, table.schema) if bound.select is None else None
     if rows is not None:
         _check_null(table, lambda name: rows[name].null_count)
         at.engine.stored.add(table, lambda folder: write_rows(folder, rows))
-        return _said(rows.num_rows, "inserted into", table)
-    select = bound.select or _united(bound.rows)
+        return _answer_count(rows.num_rows, "inserted into", table)
+    select = bound.select or _unite_rows(bound.rows)
     counted: list[int] = []
 
     def write(folder: Path) -> None:
         with at.engine.bounded.frame(select, at.settings, at.catalog) as frame:
-            counted.append(_written(frame, table, folder)["rows"])
+            counted.append(_write_rows(frame, table, folder)["rows"])
 
     at.engine.stored.add(table, write)
-    return _said(counted[0], "inserted into", table)
+    return _answer_count(counted[0], "inserted into", table)
 
 
 def _into_stream(stream: Stream, bound: Insertion, at: Context) -> Answer:
-    rows = _computed(bound.rows, stream.arriving) if bound.select is None else None
+    rows = _compute_rows(bound.rows, stream.arriving_schema) if bound.select is None else None
     if rows is None:
-        rows = at.engine.bounded.rows(bound.select or _united(bound.rows), at.settings, at.catalog)
+        rows = at.engine.bounded.rows(bound.select or _unite_rows(bound.rows), at.settings, at.catalog)
     feed = at.engine.stored.feed(at.engine.home.feed_folder(stream.name))
     feed.add(rows, STATEMENT, told=Told(promise=_promised(stream, rows, at)))
-    return _said(rows.num_rows, "inserted into", stream)
+    return _answer_count(rows.num_rows, "inserted into", stream)
 
 
 def _promised(stream: Stream, rows: pa.Table, at: Context) -> int | None:
@@ -111,14 +111,14 @@ def _change(bound: Change, at: Context) -> Answer:
 
     def write(folder: Path) -> None:
         with at.engine.bounded.frame(bound.select, at.settings, at.catalog) as frame:
-            found = _written(frame, bound.table, folder, bound.marked, bound.what == "deleted")
+            found = _write_rows(frame, bound.table, folder, bound.marked, bound.what == "deleted")
         counted.append(found["marked"])
 
     at.engine.stored.replace(Path(bound.table.source.rest), write)
-    return _said(counted[0], f"{bound.what} in", bound.table)
+    return _answer_count(counted[0], f"{bound.what} in", bound.table)
 
 
-def _computed(rows: tuple[tuple[Item, ...], ...], schema: Schema) -> pa.Table | None:
+def _compute_rows(rows: tuple[tuple[Item, ...], ...], schema: Schema) -> pa.Table | None:
     """Rows that are written out, computed here; None if only Spark can do that."""
     one = pa.table({"": [0]})
     columns: dict[str, list[pa.Array]] = {column.name: [] for column in schema}
@@ -135,7 +135,7 @@ def _computed(rows: tuple[tuple[Item, ...], ...], schema: Schema) -> pa.Table | 
     return pa.table({name: pa.chunked_array(parts).combine_chunks() for name, parts in columns.items()})
 
 
-def _united(rows: tuple[tuple[Item, ...], ...]) -> Select:
+def _unite_rows(rows: tuple[tuple[Item, ...], ...]) -> Select:
     """Rows that are written out, as a SELECT."""
     parts = tuple(Select(None, row, None, bounded=True) for row in rows)
     if len(parts) == 1:
@@ -144,7 +144,7 @@ def _united(rows: tuple[tuple[Item, ...], ...]) -> Select:
     return Select(UnionSpec(parts, UnionKind.ALL), columns, None, bounded=True)
 
 
-def _written(
+def _write_rows(
     frame: DataFrame, table: StoredTable, folder: Path, marked: str | None = None, drops: bool = False
 ) -> dict[str, int]:
     """Write the rows of a frame, and count them: those that are `marked`, and NULL where none may be."""
@@ -174,5 +174,5 @@ def _check_null(table: StoredTable, nulls: Callable[[str], int]) -> None:
             )
 
 
-def _said(count: int, what: str, table: StoredTable | Stream) -> Answer:
+def _answer_count(count: int, what: str, table: StoredTable | Stream) -> Answer:
     return Answer(f"{count} row{'' if count == 1 else 's'} {what} {table.name}")

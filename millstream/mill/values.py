@@ -22,7 +22,7 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         found: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):
         array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        found = [_far(value) for value in array]
+        found = [_convert_far(value) for value in array]
     return found
 
 
@@ -48,17 +48,17 @@ def _series(column: pa.ChunkedArray) -> pd.Series:
     return made
 
 
-def _far(value: pa.Scalar) -> Any:
+def _convert_far(value: pa.Scalar) -> Any:
     """One value, with what is too far away in it as text."""
     if not value.is_valid:
         return None
     type_ = value.type
     if pt.is_struct(type_):
-        return {name: _far(value[name]) for name in (field.name for field in type_)}
+        return {name: _convert_far(value[name]) for name in (field.name for field in type_)}
     if pt.is_map(type_):
-        return [(_far(entry["key"]), _far(entry["value"])) for entry in value.values]
+        return [(_convert_far(entry["key"]), _convert_far(entry["value"])) for entry in value.values]
     if pt.is_nested(type_):
-        return [_far(item) for item in value.values]
+        return [_convert_far(item) for item in value.values]
     try:
         return value.as_py()
     except (OverflowError, ValueError):

@@ -34,7 +34,7 @@ class Node:
         below = getattr(self, "below", None)
         return (below,) if isinstance(below, Node) else ()
 
-    def over(self, inputs: Sequence[Node]) -> Node:
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same step over other inputs."""
         return replace(self, below=inputs[0]) if inputs else self  # type: ignore[call-arg]
 
@@ -122,14 +122,14 @@ class WindowAggregate(Node):
     """The answers of aggregates per window and group: keys, answers, window_start, window_end and perhaps emitted."""
 
     below: Node
-    windowed: WindowAggregateSpec
+    window_aggregate: WindowAggregateSpec
     gives: frozenset[str] | None = None
     number: int = 0
 
     @property
     def schema(self) -> Schema:
         """The keys, the answers, and of what windows there are: as far as anything above reads them."""
-        work = self.windowed
+        work = self.window_aggregate
         emitted = (EMITTED,) if work.emit is not None else ()
         found = (*(key.column for key in work.keys), *map(answer, work.calls), *BOUNDS, *emitted)
         return Schema(column for column in found if self.gives is None or column.name in self.gives)
@@ -137,9 +137,10 @@ class WindowAggregate(Node):
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (
-            f"{facts.call_words(c)} ({evaluation(c.aggregate, self.windowed.window)})" for c in self.windowed.calls
+            f"{facts.call_words(c)} ({evaluation(c.aggregate, self.window_aggregate.window)})"
+            for c in self.window_aggregate.calls
         )
-        work = self.windowed
+        work = self.window_aggregate
         keys = f" by {', '.join(words(k.expression) for k in work.keys)}" if work.keys else ""
         parts = [work.window.text if work.window.whole else f"{work.window.text} along {work.time or facts.ARRIVAL}"]
         if work.partition:
@@ -155,7 +156,7 @@ class WindowAggregate(Node):
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Its state is that of its calls, for each group and window."""
-        return group_lineage(inputs[0], self.windowed)
+        return group_lineage(inputs[0], self.window_aggregate)
 
 
 @dataclass(frozen=True)
@@ -166,28 +167,33 @@ class OverAggregate(Node):
     """
 
     below: Node
-    framed: OverAggregateSpec
+    over_aggregate: OverAggregateSpec
     number: int = 0
     ordered: bool = False
 
     @property
     def schema(self) -> Schema:
         """The columns that are carried, and the answers."""
-        return Schema([*self.below.columns_of(self.framed.carried), *(answer(each.call) for each in self.framed.calls)])
+        return Schema(
+            [
+                *self.below.columns_of(self.over_aggregate.carried),
+                *(answer(each.call) for each in self.over_aggregate.calls),
+            ]
+        )
 
     def label(self) -> str:
         """One line of EXPLAIN."""
         calls = (
             f"{facts.call_words(c.call)} OVER {c.window.text} ({evaluation(c.call.aggregate, c.window)})"
-            for c in self.framed.calls
+            for c in self.over_aggregate.calls
         )
-        work = self.framed
+        work = self.over_aggregate
         keys = f" per {', '.join(words(k.expression) for k in work.keys)}" if work.keys else ""
         return f"OverAggregate {', '.join(calls)}{keys} along {work.time or facts.ARRIVAL}"
 
     def lineage(self, inputs: Sequence[Lineage]) -> Lineage:
         """Its state is the tuples that its frames reach."""
-        return frame_lineage(inputs[0], self.framed, self.ordered)
+        return frame_lineage(inputs[0], self.over_aggregate, self.ordered)
 
 
 @dataclass(frozen=True)
@@ -254,7 +260,7 @@ def answer(call: AggregateCall) -> Column:
 
 def rewrite(node: Node, step: Callable[[Node], Node]) -> Node:
     """The plan with a step applied to every node, inputs first."""
-    return step(node.over([rewrite(below, step) for below in node.inputs]))
+    return step(node.with_inputs([rewrite(below, step) for below in node.inputs]))
 
 
 def _item(item: Item) -> str:

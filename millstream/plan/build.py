@@ -31,18 +31,18 @@ def build(asked: Select | Query) -> Node:
 def _select(select: Select) -> Node:
     """Clause by clause, in the order in which SQL reads them."""
     plan = _source(select)
-    if select.assigned is not None:
-        plan = AssignWindows(plan, select.assigned.window, select.assigned.time)
+    if select.window_assignment is not None:
+        plan = AssignWindows(plan, select.window_assignment.window, select.window_assignment.time)
     if select.where is not None:
         plan = Filter(plan, select.where)
-    if select.windowed is not None:
-        plan = WindowAggregate(plan, select.windowed)
-        plan = Unnest(plan, select.unnested) if select.unnested else plan
-        plan = Filter(plan, select.windowed.having) if select.windowed.having is not None else plan
-    for framed in select.framed:
+    if select.window_aggregate is not None:
+        plan = WindowAggregate(plan, select.window_aggregate)
+        plan = Unnest(plan, select.unnested_calls) if select.unnested_calls else plan
+        plan = Filter(plan, select.window_aggregate.having) if select.window_aggregate.having is not None else plan
+    for framed in select.over_aggregates:
         plan = OverAggregate(plan, framed)
-    if select.framed and select.unnested:
-        plan = Unnest(plan, select.unnested)
+    if select.over_aggregates and select.unnested_calls:
+        plan = Unnest(plan, select.unnested_calls)
     if select.distinct:
         plan = Distinct(Project(plan, select.items))
         plan = Sort(plan, select.order) if select.order else plan
@@ -66,11 +66,11 @@ def _source(select: Select) -> Node:
         case Select():
             return build(select.source)
         case UnionSpec():
-            return _united(select.source)
+            return _build_union(select.source)
         case TableJoinSpec(left=left, right=right) as joined:
             return TableJoin(build(left), build(right), joined.kind, joined.condition, joined.equalities)
         case MatchSpec() as spec:
-            return _matched(spec)
+            return _build_match(spec)
         case WindowJoinSpec(left=left, right=right) as joined:
             columns = tuple(left.schema.names), tuple(right.schema.names)
             sides = build(left), build(right)
@@ -79,7 +79,7 @@ def _source(select: Select) -> Node:
             )
 
 
-def _matched(spec: MatchSpec) -> Node:
+def _build_match(spec: MatchSpec) -> Node:
     """Terms that only speak of tuples are for those below: they choose among tuples before these are matched."""
     theirs = {item.name for item in spec.columns}
     terms = terms_of(spec.condition)
@@ -90,7 +90,7 @@ def _matched(spec: MatchSpec) -> Node:
     return MatchRegistrations(below, spec.template, spec.registration, spec.columns, rest)
 
 
-def _united(united: UnionSpec) -> Node:
+def _build_union(united: UnionSpec) -> Node:
     union = Union(tuple(build(part) for part in united.parts))
     if united.meeting is UnionKind.ALL or united.time is None:
         # Tables have no time stamps: they are read to their end.

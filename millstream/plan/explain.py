@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from millstream.plan.algebra import Node
-from millstream.plan.physical.nodes import shown
+from millstream.plan.physical.nodes import explain_step
 
 Words = Callable[[Node], tuple[str, ...]]
 """More lines about the step that a node is for."""
@@ -25,17 +25,17 @@ def explain(plan: Node, words: Words = lambda node: ()) -> str:
     return "\n".join(_lines(plan, words, "", ""))
 
 
-def told(plan: Node, depth: int = 0) -> Iterator[tuple[int, Node, Node, tuple[str, ...]]]:
+def walk_steps(plan: Node, depth: int = 0) -> Iterator[tuple[int, Node, Node, tuple[str, ...]]]:
     """The steps from the last to the first: the depth, the node, the logical step that it is for, what was chosen."""
-    step, notes, beneath = shown(plan)
+    step, notes, beneath = explain_step(plan)
     yield depth, plan, step, notes
     for below in beneath:
-        yield from told(below, depth + 1)
+        yield from walk_steps(below, depth + 1)
 
 
 def _lines(node: Node, words: Words, first: str, others: str) -> Iterator[str]:
     """The lines of a step and of what it reads: the first begins with one margin, the others with another."""
-    step, notes, beneath = shown(node)
+    step, notes, beneath = explain_step(node)
     yield f"{first}{step.label()}"
     margin = f"{others}│    " if beneath else f"{others}     "
     yield from (f"{margin}{line}" for line in ("; ".join(notes), *words(node)) if line)

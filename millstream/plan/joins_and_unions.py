@@ -37,7 +37,7 @@ class Union(Node):
         """What it reads."""
         return self.parts
 
-    def over(self, inputs: Sequence[Node]) -> Node:
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same step over other inputs."""
         return Union(tuple(inputs))
 
@@ -123,7 +123,7 @@ class WindowJoin(Node):
         """What it reads."""
         return self.left, self.right
 
-    def over(self, inputs: Sequence[Node]) -> Node:
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same step over other inputs."""
         return replace(self, left=inputs[0], right=inputs[1])
 
@@ -179,7 +179,7 @@ class TableJoin(Node):
         """What it reads."""
         return self.left, self.right
 
-    def over(self, inputs: Sequence[Node]) -> Node:
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same step over other inputs."""
         return replace(self, left=inputs[0], right=inputs[1])
 

@@ -22,9 +22,9 @@ def keep_panes(plan: Node, before: Sequence[Fingerprint]) -> Node:
     def refine(node: Node) -> Node:
         if not isinstance(node, WindowAggregate) or pane is None:
             return node
-        window = node.windowed.window.paned
+        window = node.window_aggregate.window.paned
         if window is None or window.pane == pane:
             return node
-        return replace(node, windowed=replace(node.windowed, window=FinerPanes(window, pane)))
+        return replace(node, window_aggregate=replace(node.window_aggregate, window=FinerPanes(window, pane)))
 
     return plan if pane is None else rewrite(plan, refine)

@@ -36,7 +36,7 @@ def _of_windows(plan: WindowAggregate) -> int | None:
     What it is answered from are perhaps answers of other windows, which end no earlier than it begins, and whose
     low-watermark is as far behind as they are long.
     """
-    work, below = plan.windowed, reach_back(plan.below)
+    work, below = plan.window_aggregate, reach_back(plan.below)
     window = work.window.paned
     if below is None or window is None or window.endless or window.whole or window.length is None:
         return None

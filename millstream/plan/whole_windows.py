@@ -27,7 +27,7 @@ def answer_whole_windows(plan: Node, begins: Mapping[str, int]) -> Node:
 
 def _begin(node: WindowAggregate, begins: Mapping[str, int]) -> int | None:
     """The time at which the stream begins along which windows of a certain length move."""
-    window, time = node.windowed.window.paned, node.windowed.time
+    window, time = node.window_aggregate.window.paned, node.window_aggregate.time
     if window is None or window.endless or window.whole or time is None:
         return None
     found = trace(node.below, time)

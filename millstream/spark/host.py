@@ -1,4 +1,4 @@
-"""What lowering needs to know of the place where a query runs."""
+"""The place where a query runs, as lowering needs to know it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from millstream.spark.names import quoted
 from millstream.spark.stage.marks import AT, LEFT_OUT, MARK
 
 
-def marked(frame: DataFrame, stream: Stream) -> DataFrame:
+def mark_rows(frame: DataFrame, stream: Stream) -> DataFrame:
     """The rows of a stream with its punctuation as marks, and with the time stamp apart from its column.
 
     Rows that are marks already stay such.
@@ -26,21 +26,23 @@ def marked(frame: DataFrame, stream: Stream) -> DataFrame:
     holds = F.coalesce(F.expr(spark_text(stream.punctuated_by)), F.lit(False))
     if not stream.time:
         return frame.filter(~holds)  # without a time they promise nothing
-    names = [c.name for c in stream.arriving if c.name.lower() not in _said_otherwise(stream, stream.punctuated_by)]
+    names = [
+        c.name for c in stream.arriving_schema if c.name.lower() not in _find_mark_columns(stream, stream.punctuated_by)
+    ]
     columns = F.array_compact(F.array(*[F.when(F.col(quoted(n)).isNotNull(), n.lower()) for n in names]))
     mark = F.to_json(F.struct(F.col(AT).alias("time"), columns.alias("columns")))
     known = [F.col(MARK)] if MARK in frame.columns else []
     return frame.withColumn(MARK, F.coalesce(*known, F.when(holds, mark))).filter(~holds | F.col(AT).isNotNull())
 
 
-def _said_otherwise(stream: Stream, punctuated_by: Value) -> set[str]:
+def _find_mark_columns(stream: Stream, punctuated_by: Value) -> set[str]:
     """The columns of punctuation that name no group: those that tell what it is, and when."""
     times = [item.expression for item in stream.computed if item.name == stream.time]
     read = {name.lower() for name in columns_of(punctuated_by, *times)}
     return {*read, (stream.time or "").lower()}
 
 
-def filtered(frame: DataFrame, predicate: SparkColumn) -> DataFrame:
+def filter_rows(frame: DataFrame, predicate: SparkColumn) -> DataFrame:
     """The rows for which the predicate holds, and what speaks of progress.
 
     Of tuples of a source that do not pass, the time stamps go on, in the column LEFT_OUT: the stream has come to

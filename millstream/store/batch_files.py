@@ -66,7 +66,7 @@ def read_file(path: Path) -> Iterator[Batch]:
         yield Batch(number, pa.Table.from_batches(parts, schema))
 
 
-def found_files(folder: Path) -> list[tuple[Path, int, int]]:
+def list_batch_files(folder: Path) -> list[tuple[Path, int, int]]:
     """The files of a folder, in the order of their batches; what a killed process left behind is removed."""
     named = [(path, _NAME.fullmatch(path.name)) for path in folder.iterdir()]
     files = sorted((int(name[1]), -int(name[2]), path) for path, name in named if name is not None)

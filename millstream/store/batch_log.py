@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.errors import RunError
-from millstream.store.batch_files import Batch, BatchFile, found_files, merged_tail, read_file, remove, write_file
+from millstream.store.batch_files import Batch, BatchFile, list_batch_files, merged_tail, read_file, remove, write_file
 from millstream.store.carry_log import TRIMMED, begin_of, clear_log, id_of
 from millstream.store.on_disk import put_in_place
 from millstream.store.position import Position
@@ -53,7 +53,7 @@ class BatchLog:
         return self._closed
 
     @property
-    def arriving(self) -> pa.Schema:
+    def arriving_schema(self) -> pa.Schema:
         """The columns of the rows that are put in."""
         return self.schema
 
@@ -65,7 +65,7 @@ class BatchLog:
         if not rows.num_rows or batch <= self.last:
             return False
         rows = rows.replace_schema_metadata(None)
-        if not alike(rows.schema, self.schema):
+        if not have_same_columns(rows.schema, self.schema):
             raise RunError(f"batch {batch} has the columns {rows.schema}, and the log has {self.schema}")
         one = Batch(batch, rows)
         file = write_file(self.folder, [one])
@@ -168,9 +168,9 @@ class BatchLog:
         if record.exists():
             said = json.loads(record.read_text())
             self._trimmed, self.dropped = Position(said["batch"], said["row"]), said["dropped"]
-        for path, first, last in found_files(self.folder):
+        for path, first, last in list_batch_files(self.folder):
             batches = list(read_file(path))
-            if any(not alike(batch.rows.schema, self.schema) for batch in batches):
+            if any(not have_same_columns(batch.rows.schema, self.schema) for batch in batches):
                 # The query was edited: rows of other columns cannot stand beside the new ones.
                 self._drop(batches)
                 self._note()
@@ -218,7 +218,7 @@ class BatchLog:
             remove(file.path for file in old if file.path != self._files[-1].path)
 
 
-def alike(one: pa.Schema, other: pa.Schema) -> bool:
+def have_same_columns(one: pa.Schema, other: pa.Schema) -> bool:
     """Whether two schemas have columns of the same names and types, whatever may be NULL."""
     return one.names == other.names and [f.type for f in one] == [f.type for f in other]
 
@@ -263,7 +263,7 @@ class Subscription(Iterator[pa.Table]):
         self.position = Position(batch.number, batch.rows.num_rows - 1, self._log.id)
         return batch.rows.slice(seen)
 
-    def placed(self, rows: pa.Table) -> pa.Table:
+    def add_positions(self, rows: pa.Table) -> pa.Table:
         """The rows that were given last, each with its position."""
         batch, last, log = self.position or Position(-1, -1)
         places = pa.array(range(last - rows.num_rows + 1, last + 1), pa.int64()).cast(pa.string())

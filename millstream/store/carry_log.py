@@ -7,7 +7,7 @@ import shutil
 import uuid
 from pathlib import Path
 
-from millstream.store.batch_files import found_files, read_file, remove, write_file
+from millstream.store.batch_files import list_batch_files, read_file, remove, write_file
 from millstream.store.on_disk import put_in_place
 
 BEGINS, TRIMMED, SIGN = "begins.json", "trimmed.json", "log.id"
@@ -20,7 +20,7 @@ def carry_log(old: Path, new: Path) -> None:
     aside = new.parent / f".{new.name}.new"
     shutil.rmtree(aside, ignore_errors=True)
     shutil.copytree(old, aside)
-    last = max((last for _, _, last in found_files(aside)), default=-1)
+    last = max((last for _, _, last in list_batch_files(aside)), default=-1)
     if (trimmed := aside / TRIMMED).exists():
         last = max(last, int(json.loads(trimmed.read_text())["batch"]))
     (aside / BEGINS).write_text(json.dumps({"batch": last + 1}))
@@ -50,7 +50,7 @@ def clear_log(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         return
     (folder / SIGN).unlink(missing_ok=True)  # positions of what goes now may have been seen, and come again
-    for path, _, last in found_files(folder):
+    for path, _, last in list_batch_files(folder):
         if last >= begin:
             kept = [batch for batch in read_file(path) if batch.number < begin]
             if kept:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from millstream.errors import RunError
-from millstream.store.batch_files import Batch, found_files, read_file, remove, write_file
+from millstream.store.batch_files import Batch, list_batch_files, read_file, remove, write_file
 from millstream.store.batch_log import POSITION, BatchLog, Subscription
 from millstream.store.newest import INSERT, OP, Newest
 from millstream.store.position import Position
@@ -43,7 +43,7 @@ class ViewStore:
 
     def __init__(self, schema: pa.Schema, columns: ViewColumns, kept: int, folder: Path, fresh: bool = False) -> None:
         self.schema = pa.schema([field for field in schema if field.name in columns.shown])
-        self.arriving = schema
+        self.arriving_schema = schema
         self.folder = folder
         self._columns = columns
         self._lock = threading.RLock()
@@ -53,7 +53,7 @@ class ViewStore:
         self._snapshots.mkdir(parents=True, exist_ok=True)
         self._check(folder / RECORD, schema)
         changes = pa.schema([pa.field(OP, pa.string()), *schema]).remove_metadata()
-        held = max((first for _, first, _ in found_files(self._snapshots)), default=-1)
+        held = max((first for _, first, _ in list_batch_files(self._snapshots)), default=-1)
         self._log = BatchLog(changes, kept, folder / "changes", held=held)
         self._newest = Newest(schema.remove_metadata(), columns.keys, columns.time)
         self._since = 0
@@ -116,7 +116,7 @@ class ViewStore:
             whole = table.add_column(0, OP, pa.repeat(INSERT, table.num_rows)) if table.num_rows else None
             return whole, self._log.subscribe(self._log.end, timeout)
 
-    def shown(self, changes: pa.Table) -> pa.Table:
+    def drop_hidden_columns(self, changes: pa.Table) -> pa.Table:
         """Changes without what is only kept to compare rows by."""
         return changes.select([OP, *self.schema.names])
 
@@ -127,7 +127,7 @@ class ViewStore:
         now = {"columns": {f.name: str(f.type) for f in schema}, "keys": list(self._columns.keys)}
         if record.exists() and (before := json.loads(record.read_text())) != now:
             raise RunError(
-                f"the view was kept with {_told(before)}, and now it would have {_told(now)}: what it holds does not "
+                f"the view was kept with {_spell(before)}, and now it would have {_spell(now)}: what it holds does not "
                 f"fit\nhelp: keep what it was; or drop the view, or remove {record.parent.parent}, to begin anew"
             )
         arriving = schema.serialize().to_pybytes()
@@ -137,7 +137,7 @@ class ViewStore:
             new.rename(file)
 
     def _load(self, held: int) -> None:
-        for path, _, _ in found_files(self._snapshots)[-1:]:
+        for path, _, _ in list_batch_files(self._snapshots)[-1:]:
             for part in read_file(path):
                 self._newest.put(part.rows)
         for batch in self._log.since(Position(held, _WHOLE)) if self._log.last > held else []:
@@ -146,7 +146,7 @@ class ViewStore:
 
     def _take_snapshot(self) -> None:
         """Write down all rows, so that older changes need not be kept."""
-        old = [path for path, _, _ in found_files(self._snapshots)]
+        old = [path for path, _, _ in list_batch_files(self._snapshots)]
         made = write_file(self._snapshots, [Batch(self._log.last, self._newest.table())])
         remove(path for path in old if path != made.path)
         self._since = 0
@@ -204,18 +204,18 @@ class ViewSubscription(Iterator[pa.Table]):
         rows, self._whole = self._whole, None
         self._gave_whole = rows is not None
         if rows is None and (changes := self._changes.take(timeout)) is not None:
-            rows = self._view.shown(changes)
+            rows = self._view.drop_hidden_columns(changes)
         if rows is not None:
             self.position = self._changes.position
         return rows
 
-    def placed(self, rows: pa.Table) -> pa.Table:
+    def add_positions(self, rows: pa.Table) -> pa.Table:
         """The rows that were given last, each with its position; all that was there has one, to go on behind it."""
         if self._gave_whole:
             return rows.add_column(0, POSITION, pa.repeat(str(self.position), rows.num_rows))
-        return self._changes.placed(rows)
+        return self._changes.add_positions(rows)
 
 
-def _told(record: Mapping[str, Any]) -> str:
+def _spell(record: Mapping[str, Any]) -> str:
     columns = ", ".join(f"{name} {type_}" for name, type_ in record["columns"].items())
     return f"columns {columns} and the key {', '.join(record['keys'])}"

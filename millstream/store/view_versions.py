@@ -36,7 +36,7 @@ class ViewVersions:
                 self._made, self._again = (batch, made), ended + REST * (ended - begun)
             return self._made[1]
 
-    def lately(self) -> Path:
+    def recent_folder(self) -> Path:
         """The rows as they are now, or were a moment ago, if to write all of them takes long."""
         made = self._made
         return made[1] if made is not None and time.monotonic() < self._again else self.now()

@@ -39,7 +39,7 @@ def test_users_of_streams_and_sinks() -> None:
 def test_an_internal_time_stamp_does_not_arrive() -> None:
     closed = catalog().relation("closed_auction")
     assert isinstance(closed, Stream)
-    assert closed.arriving.names == ("item_id", "buyer_id", "price")
+    assert closed.arriving_schema.names == ("item_id", "buyer_id", "price")
 
 
 @pytest.mark.parametrize("unit", UNITS)

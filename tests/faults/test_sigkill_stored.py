@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.catalog.definitions import NEWEST
-from millstream.store.batch_files import found_files, read_file
+from millstream.store.batch_files import list_batch_files, read_file
 from millstream.store.batch_log import BatchLog
 from millstream.store.newest import OP
 from millstream.store.view_store import ViewColumns, ViewStore
@@ -95,7 +95,7 @@ def newest(folder: Path) -> dict[int, int]:
 
 
 def schema_of(folder: Path) -> pa.Schema:
-    return next(batch.rows.schema for path, _, _ in found_files(folder) for batch in read_file(path))
+    return next(batch.rows.schema for path, _, _ in list_batch_files(folder) for batch in read_file(path))
 
 
 def last(known: list[tuple[int, datetime]], key: int) -> int:

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from millstream.connectors.history.log_source import RangeStreamReader
-from millstream.history.holds import read_to
 from millstream.history.log import Log, Part
+from millstream.history.reading_positions import read_to
 from millstream.history.segments import SegmentWriter
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import RunError
-from millstream.history.holds import UNKNOWN, held, planned_end
+from millstream.history.reading_positions import UNKNOWN, find_reading_positions, planned_end
 
 
 def batch(folder: Path, number: int, position: int, committed: bool = True) -> None:
@@ -34,7 +34,7 @@ def test_a_member_still_has_to_read_what_its_host_has(tmp_path: Path) -> None:
     begun(tmp_path / "queries" / "member", 20, "hosts/s/1")
 
     def now() -> dict[str, int]:
-        return held((tmp_path / "queries").iterdir(), "S")
+        return find_reading_positions((tmp_path / "queries").iterdir(), "S")
 
     assert now() == {"alone": 7, "member": 3}
     batch(alone, 0, 9)
@@ -60,4 +60,4 @@ def test_a_damaged_record_of_a_member_is_told_of(tmp_path: Path) -> None:
     member = begun(tmp_path / "queries" / "member", 20, "hosts/s/1")
     (member / "member.json").write_text("{")
     with pytest.raises(RunError, match=r"member\.json is damaged"):
-        held(iter([member]), "s")
+        find_reading_positions(iter([member]), "s")

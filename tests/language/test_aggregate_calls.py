@@ -29,7 +29,11 @@ def select(text: str) -> Select:
 
 def call(text: str) -> AggregateCall:
     made = select(f"SELECT {text} AS x FROM open_auction")
-    (found,) = made.windowed.calls if made.windowed else [c.call for f in made.framed for c in f.calls]
+    (found,) = (
+        made.window_aggregate.calls
+        if made.window_aggregate
+        else [c.call for f in made.over_aggregates for c in f.calls]
+    )
     assert made.schema.names == ("x",)
     return found
 

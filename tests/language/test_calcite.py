@@ -56,7 +56,7 @@ def bound(text: str) -> Bound:
 def test_windows_bind(name: str) -> None:
     case = next(row for row in rows(CASES / "cases.csv") if row["id"] == name)
     expected = window(case)
-    aggregated = bound(query(case, "count(*) AS n")).select.windowed
+    aggregated = bound(query(case, "count(*) AS n")).select.window_aggregate
     assert aggregated is not None
     assert aggregated.window == expected
     assert aggregated.partition == len([k for k in params(case["params"]) if k == "key"])
@@ -65,6 +65,6 @@ def test_windows_bind(name: str) -> None:
             bound(query(case, "*"))
         return
     assigned = bound(query(case, "*")).select
-    assert assigned.assigned is not None
-    assert assigned.assigned.window == expected
+    assert assigned.window_assignment is not None
+    assert assigned.window_assignment.window == expected
     assert assigned.schema.names[-2:] == ("window_start", "window_end")

@@ -22,12 +22,12 @@ def test_one_step_per_partition() -> None:
         " sum(item_id) OVER (PARTITION BY seller_id RANGE 1 MINUTE PRECEDING) AS c,"
         " count(*) OVER (PARTITION BY item_id, price > 5 ORDER BY start_time) AS d FROM open_auction AS o"
     )
-    first, second, third = made.framed
+    first, second, third = made.over_aggregates
     assert shape(first) == (["__p0"], ["__r1", "__r3"], ("item_id", "price", "start_time"))
     assert shape(second) == ([], ["__r2"], ("item_id", "price", "start_time", "__r1", "__r3"))
     assert shape(third) == (["__p1", "__p2"], ["__r4"], ("price", "__r1", "__r3", "__r2"))
-    assert {f.time for f in made.framed} == {"start_time"}
-    assert [c.window for f in made.framed for c in f.calls] == [
+    assert {f.time for f in made.over_aggregates} == {"start_time"}
+    assert [c.window for f in made.over_aggregates for c in f.calls] == [
         OverRows(5),
         OverRange(MINUTE),
         OverRange(MINUTE),
@@ -42,7 +42,7 @@ def test_equal_calls_are_one() -> None:
         " max(price) OVER (PARTITION BY seller_id ROWS 6 PRECEDING) AS c,"
         " max(price) FILTER (WHERE price > 5) OVER (PARTITION BY seller_id ROWS 5 PRECEDING) AS d FROM open_auction"
     )
-    (framed,) = made.framed
+    (framed,) = made.over_aggregates
     assert [c.call.name for c in framed.calls] == ["__r1", "__r2", "__r3"]
     assert [i.expression.name for i in made.items] == ["__r1", "__r1", "__r2", "__r3"]
 
@@ -56,7 +56,7 @@ def test_the_time_stamp_stays_if_it_is_selected() -> None:
 
 
 def test_a_latent_stream_counts_as_tuples_arrive() -> None:
-    (framed,) = select("SELECT max(price) OVER (ROWS 5 PRECEDING) AS m FROM bid").framed
+    (framed,) = select("SELECT max(price) OVER (ROWS 5 PRECEDING) AS m FROM bid").over_aggregates
     assert framed.time is None
     assert framed.calls[0].window == OverRows(5, order="row")
 
@@ -67,7 +67,7 @@ def test_a_table_is_ordered_by_what_was_named() -> None:
     )
     assert made.bounded
     assert made.time == "t"
-    assert shape(made.framed[0]) == ([], ["__r1"], ("price", "sold"))
+    assert shape(made.over_aggregates[0]) == ([], ["__r1"], ("price", "sold"))
 
 
 def test_words_of_frames_are_also_names_of_columns() -> None:
@@ -75,7 +75,7 @@ def test_words_of_frames_are_also_names_of_columns() -> None:
         "SELECT max(x.range) OVER (PARTITION BY slide, rows + 1 ROWS 5 PRECEDING) AS m"
         " FROM (SELECT price AS range, item_id AS slide, item_id AS rows, start_time FROM open_auction) AS x"
     )
-    assert [words(k.expression) for k in made.framed[0].keys] == ["slide", "rows + 1"]
+    assert [words(k.expression) for k in made.over_aggregates[0].keys] == ["slide", "rows + 1"]
 
 
 def test_an_alias_further_left_may_hold_an_answer() -> None:

@@ -89,9 +89,9 @@ def lists(step: Node) -> set[str]:
     below = [each for each in steps(step) if isinstance(each, Unnest)]
     every = [c.name for each in below for c in each.calls]
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             every += [call.name for call in work.calls if call.rows is not None]
-        case OverAggregate(framed=work):
+        case OverAggregate(over_aggregate=work):
             every += [each.call.name for each in work.calls if each.call.rows is not None]
     return set(every)
 
@@ -102,10 +102,10 @@ def laid_out(plan: Node) -> list[tuple[object, ...]]:
     for step in steps(plan):
         below = [lineage_of(each) for each in step.inputs]
         match step:
-            case WindowAggregate(windowed=work):
+            case WindowAggregate(window_aggregate=work):
                 keys = [(key.name, below[0].structure(key.expression)) for key in work.keys]
                 found.append((keys, [call_structure(below[0], call) for call in work.calls], read(work.calls)))
-            case OverAggregate(framed=work):
+            case OverAggregate(over_aggregate=work):
                 keys = [(key.name, below[0].structure(key.expression)) for key in work.keys]
                 calls = [call_structure(below[0], each.call, each.window.structure) for each in work.calls]
                 carried = [below[0].column(name).structure for name in work.carried]

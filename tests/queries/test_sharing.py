@@ -46,7 +46,7 @@ def reasons(site: Site) -> dict[str, str]:
     for case in site.cases:
         (bound,) = site.mill.check(f"CREATE QUERY {case.query} AS {case.select}")
         assert isinstance(bound, Start)
-        considered = engine.hosts.decisions.consider(bound.query, engine.planner.plan(bound.query), settings)
+        considered = engine.hosts.decisions.decide(bound.query, engine.planner.plan(bound.query), settings)
         if considered.plan is None:
             found[case.name] = considered.why
     return found

@@ -302,7 +302,9 @@ def test_the_text_means_the_window(kind: Kind, data: st.DataObject) -> None:
     if isinstance(window, Over) and window.active:
         return  # an aggregate that has something to say when a tuple leaves: see tests/language/errors.txt
     select = bound(query(window))
-    found = [c.window for f in select.framed for c in f.calls] or [select.windowed and select.windowed.window]
+    found = [c.window for f in select.over_aggregates for c in f.calls] or [
+        select.window_aggregate and select.window_aggregate.window
+    ]
     assert found == [window]
 
 
@@ -315,7 +317,7 @@ def test_emit_is_refused_where_the_window_says_so(kind: Kind, data: st.DataObjec
         window = replace(window, active=False)  # type: ignore[type-var]
     text = query(window) + " EMIT EVERY 10 SECONDS"
     if window.reason_not_to_emit is None:
-        windowed = bound(text).windowed
+        windowed = bound(text).window_aggregate
         assert windowed is not None
         assert windowed.emit is not None
         assert window.paned is not None
@@ -347,7 +349,7 @@ def test_only_windows_of_panes_have_an_origin(kind: Kind) -> None:
         with pytest.raises(EslSyntaxError, match="ORIGIN moves windows of time"):
             bound(text)
     else:
-        windowed = bound(text).windowed
+        windowed = bound(text).window_aggregate
         assert windowed is not None
         assert windowed.from_first
 
@@ -368,8 +370,8 @@ def test_each_partition_has_windows_where_they_depend_on_data(kind: Kind) -> Non
     except EslError:
         assert not window.depends_on_data
     else:
-        assert select.windowed is not None
-        assert select.windowed.partition == (1 if window.depends_on_data else 0)
+        assert select.window_aggregate is not None
+        assert select.window_aggregate.partition == (1 if window.depends_on_data else 0)
 
 
 _SEARCH = settings(

@@ -17,7 +17,7 @@ from millstream.connectors.arrivals import ORIGIN, RAW, Arrivals, spark_schema
 from millstream.connectors.files.file_lists import rejects_bad_files, source_path, stream_reader, table_reader
 from millstream.connectors.files.lines import LINE, csv_rows, with_origins
 from millstream.connectors.files.open_files import open_each
-from millstream.connectors.formats.csv_headers import MOST_COLUMNS, some
+from millstream.connectors.formats.csv_headers import MOST_COLUMNS, shorten_names
 from millstream.connectors.formats.csv_records import RECORDS, records_of
 from millstream.connectors.formats.text_files import LINES, TextFiles, header_of, text_rows
 from millstream.connectors.places.bad_files import WAY_OUT, BadFile
@@ -77,12 +77,12 @@ def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: 
     judged = rejects_bad_files(stream, path)
     headers = _different(_headers(path)) if options["header"] and not judged else []
     header = headers[0] if len(headers) == 1 else None
-    fields = _file_schema(header, path, stream.arriving, options, f"stream {stream.name}")
+    fields = _file_schema(header, path, stream.arriving_schema, options, f"stream {stream.name}")
     reader = stream_reader(host.spark, path, options, stream.name)
     text = {**text_options(options), "multiLine": str(options["multiline"]).lower()}
     several = bool(options["multiline"]) or (bool(options["header"]) and header is None)
     if judged or (several and is_local(path) and not is_parted(path)):
-        return _opened(stream, reader, options, text, judged, rejected)
+        return _open_files(stream, reader, options, text, judged, rejected)
     delimiter = str(options["delimiter"])
     first = (header or delimiter.join(fields.names)) if options["header"] else None
     with_headers = rejected and first is not None and not options["multiline"]
@@ -94,12 +94,12 @@ def _arrivals(host: Host, stream: Stream, options: dict[str, object], rejected: 
         lines = reader.format("text").load()
     else:
         lines = _below_headers(reader, first)
-    frame = csv_rows(lines, fields, stream.arriving, text)
+    frame = csv_rows(lines, fields, stream.arriving_schema, text)
     names = tuple(fields.names) if with_headers else ()
     return Arrivals(frame, "csv", F.col(ORIGIN), fields, delimiter, names, filed=bool(options["multiline"]))
 
 
-def _opened(
+def _open_files(
     stream: Stream,
     reader: DataStreamReader,
     options: dict[str, object],
@@ -108,7 +108,7 @@ def _opened(
     rejected: bool,
 ) -> Arrivals:
     """The rows of files that we open ourselves, each with a header of its own."""
-    columns, headed = stream.arriving, bool(options["header"])
+    columns, headed = stream.arriving_schema, bool(options["header"])
     how = TextFiles(
         tuple(columns.names) if headed else None,
         str(options["delimiter"]),
@@ -175,7 +175,7 @@ def _file_schema(header: str | None, path: str, declared: Schema, options: dict[
         if column.name.lower() not in lower:
             raise RunError(
                 f"{owner} declares the column {column.name}, and the header of {path} does not have it\n"
-                f"help: it has {some(names)}; for files without a header say OPTIONS (header = false)"
+                f"help: it has {shorten_names(names)}; for files without a header say OPTIONS (header = false)"
             )
         if lower.count(column.name.lower()) > 1:
             raise RunError(f"{owner} declares the column {column.name}, and the header of {path} has it more than once")

@@ -31,10 +31,10 @@ def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals
 def _arrivals(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     assert stream.source is not None  # noqa: S101  (it is the folder)
     path = source_path(host, stream.source, f"stream {stream.name}")
-    schema = spark_schema(stream.arriving).add(MARK, StringType())
+    schema = spark_schema(stream.arriving_schema).add(MARK, StringType())
     frame = _counted(stream_reader(host.spark, path, options, stream.name).schema(schema).format("parquet").load())
     nothing = F.lit(None).cast("string")
-    return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving)
+    return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving_schema)
 
 
 def _counted(frame: DataFrame) -> DataFrame:

@@ -1,1 +1,1 @@
-"""What the kinds of files share: lists of files, their lines, and folders and single files as sinks."""
+"""The parts that all kinds of files share: lists of files, their lines, and folders and single files as sinks."""

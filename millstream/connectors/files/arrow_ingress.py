@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.connectors.formats.parquet_files import read, read_whole
-from millstream.connectors.places.aliases import real
+from millstream.connectors.places.aliases import real_path
 from millstream.connectors.places.bad_files import BAD, BadFile
 from millstream.connectors.places.paths import place_of
 from millstream.operators.blobs import from_bytes, to_bytes
@@ -23,7 +23,7 @@ from millstream.spark.stage.arrival_order import FILE_FIELD, Run, in_run
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.ingress import CHUNK_ROWS, Inlet, chunks, seal_packets
 from millstream.spark.stage.packets import PACKET_FIELDS, PACKET_SCHEMA, TaskProgress
-from millstream.spark.stage.time_limits import Judged, judge_times
+from millstream.spark.stage.time_limits import TimeJudgement, judge_times
 
 PATH = "path"
 ORIGIN = "__origin"
@@ -156,7 +156,7 @@ class _Passed:
         self._runs: list[Run] = []
         self._promises: list[int] = []
 
-    def add(self, rows: pa.Table, found: Found, seen: Judged) -> None:
+    def add(self, rows: pa.Table, found: Found, seen: TimeJudgement) -> None:
         """Tuples that passed, what they are of, and what the time stamps there are like."""
         if found.run is not None:
             rows = in_run(rows, len(self._runs))
@@ -171,12 +171,12 @@ class _Passed:
     def packets(self, inlet: Inlet, begun: float, files: int, bad: int = 0) -> pa.RecordBatch:
         """All of them as packets; the first one counts what was read. A bad file is one row, and that is rejected."""
         if not self._tables:
-            return _counted(seal_packets(inlet, None, TaskProgress(feed=inlet.feed), begun), bad, files, bad)
+            return _add_counts(seal_packets(inlet, None, TaskProgress(feed=inlet.feed), begun), bad, files, bad)
         rows = pa.concat_tables(self._tables)
         ends, runs = (self._newest, pc.min(rows[TIME]).as_py()), tuple(self._runs)
         promises = tuple((None, time) for time in self._promises)
         progress = TaskProgress(*ends, promises=promises, feed=inlet.feed, rejected=self.rejected, runs=runs)
-        return _counted(seal_packets(inlet, rows, progress, begun), self.read + bad, files, bad)
+        return _add_counts(seal_packets(inlet, rows, progress, begun), self.read + bad, files, bad)
 
 
 def pack(schema: pa.Schema) -> Arrow:
@@ -198,9 +198,9 @@ def rows_of(schema: pa.Schema, judged: bool = False) -> Arrow:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for path, written in zip(*(batch.column(name).to_pylist() for name in (PATH, WRITTEN)), strict=True):
-                uri = Path(real(place_of(path))).as_uri()
+                uri = Path(real_path(place_of(path))).as_uri()
                 origin, file = pa.scalar(uri), pa.scalar({"time": written, "path": uri, "block": 0}, FILE_FIELD.type)
-                for rows in _judged(path, schema) if judged else read(path, schema):
+                for rows in _judge_file(path, schema) if judged else read(path, schema):
                     of_file = rows.append_column(ORIGIN, pa.repeat(origin, rows.num_rows))
                     yield of_file.append_column(FILE_FIELD, pa.repeat(file, rows.num_rows))
         freeze_imported_modules()
@@ -213,7 +213,7 @@ def _table(batch: pa.RecordBatch, number: int, schema: pa.Schema) -> pa.Table:
     return schema.empty_table() if packed is None else from_bytes(packed).combine_chunks()
 
 
-def _judged(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _judge_file(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
         found = read_whole(path, schema, schema)
     except BadFile as problem:
@@ -224,7 +224,7 @@ def _judged(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield rows.append_column(BAD, pa.nulls(rows.num_rows, pa.string()))
 
 
-def _counted(packets: pa.RecordBatch, rows: int, files: int, bad: int) -> pa.RecordBatch:
+def _add_counts(packets: pa.RecordBatch, rows: int, files: int, bad: int) -> pa.RecordBatch:
     rest = [0] * (packets.num_rows - 1)
     counts = [pa.array([count, *rest], pa.int64()) for count in (rows, files, bad)]
     return pa.RecordBatch.from_arrays([*packets.columns, *counts], schema=_COUNTED_FIELDS)

@@ -12,7 +12,14 @@ from millstream.catalog.address import Address
 from millstream.catalog.definitions import OnBadFile, Stream
 from millstream.connectors.files.file_system import is_hidden
 from millstream.connectors.places.aliases import file_alias, folder_alias, is_special, with_letters
-from millstream.connectors.places.paths import escaped, is_local, is_parted, is_pattern, plain, split
+from millstream.connectors.places.paths import (
+    escape_pattern,
+    is_local,
+    is_parted,
+    is_pattern,
+    split_existing,
+    strip_scheme,
+)
 from millstream.errors import RunError
 from millstream.spark.host import Host
 from millstream.spark.process.local_files import CLASS_NAME, reads_any_name
@@ -38,7 +45,7 @@ def source_path(host: Host, source: Address, owner: str) -> str:
     path = host.path(source)
     if not is_local(path):
         return path
-    path = plain(path)
+    path = strip_scheme(path)
     if is_pattern(path):
         return path
     if not Path(path).exists():
@@ -76,10 +83,10 @@ def stream_reader(
     """
     reader = spark.readStream.options(**ANY_AGE, **{STREAM: stream})
     if options is not None:
-        reader = _limited(reader, options)
+        reader = _limit_batch(reader, options)
     if not is_local(path):
         return reader.option("path", path)
-    place, names = _listed(path)
+    place, names = _split_listing(path)
     reader = reader.options(**_any_name(spark)).option("path", place)
     return reader if names is None else reader.option("pathGlobFilter", names)
 
@@ -90,9 +97,13 @@ def table_reader(spark: SparkSession, path: str) -> DataFrameReader:
         return spark.read.option("path", path)
     reader = spark.read.options(**_any_name(spark))
     if reads_any_name(spark):
-        there, rest = split(path)
+        there, rest = split_existing(path)
         return reader.option("path", with_letters(there) + rest)
-    return reader.option("path", escaped(path)) if is_pattern(path) else reader.option("path", path).options(**LITERAL)
+    return (
+        reader.option("path", escape_pattern(path))
+        if is_pattern(path)
+        else reader.option("path", path).options(**LITERAL)
+    )
 
 
 def _any_name(spark: SparkSession) -> dict[str, str]:
@@ -103,7 +114,7 @@ def _any_name(spark: SparkSession) -> dict[str, str]:
     }
 
 
-def _listed(path: str) -> tuple[str, str | None]:
+def _split_listing(path: str) -> tuple[str, str | None]:
     """What Spark lists: a folder, and which names there are wanted; or a pattern.
 
     Spark follows folders and patterns. It fails for a pattern of files if there is a colon in one of their names, so
@@ -117,12 +128,12 @@ def _listed(path: str) -> tuple[str, str | None]:
             return file_alias(path), None
         return f"{path[:-1]}[{path[-1]}]", None
     if is_pattern(str(folder)) or not folder.is_dir() or any(p.is_dir() for p in folder.iterdir()):
-        there, rest = split(path)
+        there, rest = split_existing(path)
         return folder_alias(there) + rest, None
     return folder_alias(str(folder)), name
 
 
-def _limited(reader: DataStreamReader, options: Mapping[str, object]) -> DataStreamReader:
+def _limit_batch(reader: DataStreamReader, options: Mapping[str, object]) -> DataStreamReader:
     """The reader with its bound on one micro-batch; Spark takes a bound on files or on bytes, not both."""
     if files := options.get("max_files_per_batch"):
         return reader.option("maxFilesPerTrigger", str(files))

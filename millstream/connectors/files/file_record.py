@@ -53,15 +53,15 @@ class FileRecord:
     def check_file(self, file: LockedFile, place: QueryPlace) -> None:
         """Refuse to go on with a file that is not as it was left. What a kill left behind its end does no harm."""
         if not file.is_in_place:
-            raise RunError(gone(file.path, place))
+            raise RunError(missing_text(file.path, place))
         if self.path and file.inode != self.inode:
             moved = self.path != str(file.path)
-            raise RunError(moved_to(self.path, file.path, place) if moved else replaced(file.path, place))
+            raise RunError(moved_to(self.path, file.path, place) if moved else replaced_text(file.path, place))
         if file.size < self.length:
             was = f"{file.path} has {file.size} bytes, and {self.length} were written to it"
             raise RunError(f"{was}: somebody else has cut it off\n{_help(place)}")
         if self.tail and file.tail(self.length) != self.tail:
-            raise RunError(replaced(file.path, place))
+            raise RunError(replaced_text(file.path, place))
         if file.size > self.length and not self.open:
             was = f"{file.path} has {file.size} bytes, and only {self.length} were written to it"
             raise RunError(f"{was}: somebody else has added to it\n{_help(place)}")
@@ -82,12 +82,12 @@ class FileRecord:
             )
 
 
-def gone(path: Path | str, place: QueryPlace) -> str:
+def missing_text(path: Path | str, place: QueryPlace) -> str:
     """What to say of a file or a folder that was there."""
     return f"{path} is gone, and with it what the query has written\n{_help(place)}"
 
 
-def replaced(path: Path, place: QueryPlace) -> str:
+def replaced_text(path: Path, place: QueryPlace) -> str:
     """What to say of a file that is another one."""
     return f"{path} is not the file that the query has written: it was replaced or rewritten\n{_help(place)}"
 

@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.files.file_record import gone, moved_to
+from millstream.connectors.files.file_record import missing_text, moved_to
 from millstream.connectors.files.file_system import Files, is_hidden
 from millstream.connectors.files.locked_folder import LockedFolder
 from millstream.connectors.places.paths import is_local
@@ -54,7 +54,7 @@ class FolderSink:
         self._partitions = cast("tuple[str, ...]", options["partition_by"])
         self._begun = False
         self._publishing = threading.Lock()
-        self._folder = self._made(place)
+        self._folder = self._open_folder(place)
         # The marks of the queries that this mill has begun to write here with.
         others = ({} if written is None else written).setdefault(path, set())
         try:
@@ -65,7 +65,7 @@ class FolderSink:
             raise
         others.add(self._mark)
 
-    def _made(self, place: QueryPlace) -> LockedFolder | None:
+    def _open_folder(self, place: QueryPlace) -> LockedFolder | None:
         """The folder, if it is on this machine: one that was written to must still be there."""
         local = is_local(self._path)
         at = Path(self._path.removeprefix("file:"))
@@ -73,7 +73,7 @@ class FolderSink:
         if before not in {None, self._path} and not (local and at.is_dir() and not Path(before).exists()):
             raise RunError(moved_to(before, self._path, place))
         if local and before is not None and not at.is_dir():
-            raise RunError(gone(self._path, place))
+            raise RunError(missing_text(self._path, place))
         held = LockedFolder(at) if local else None
         if not local:
             self._files.make_folder(self._path)
@@ -100,13 +100,13 @@ class FolderSink:
 
     def prepare(self, frame: DataFrame) -> DataFrame:
         """Text where the format knows nothing else."""
-        self._partitions = resolved(self._partitions, frame.columns)
+        self._partitions = resolve_columns(self._partitions, frame.columns)
         return as_text(frame, self._kind)
 
     def write(self, frame: DataFrame, batch: int) -> int:
         """Write a batch aside, then put it in the place of an earlier try at the same batch."""
         self._check_folder()
-        staging, counted = self._aside(batch), Observation()
+        staging, counted = self._staging_path(batch), Observation()
         rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
         rows.write.options(**self._options).format(self._kind).partitionBy(*self._partitions).save(staging)
         return self._publish(staging, batch, int(counted.get["rows"]))
@@ -119,13 +119,13 @@ class FolderSink:
     def write_table(self, table: pa.Table, batch: int) -> int:
         """The same with a table, as Spark would write it."""
         self._check_folder()
-        staging = self._aside(batch)
+        staging = self._staging_path(batch)
         Path(staging.removeprefix("file:")).mkdir(parents=True)
         file = f"{staging.removeprefix('file:')}/part-00000.snappy.parquet"
         pq.write_table(table, file, compression="snappy", use_deprecated_int96_timestamps=True, store_schema=False)
         return self._publish(staging, batch, table.num_rows)
 
-    def _aside(self, batch: int) -> str:
+    def _staging_path(self, batch: int) -> str:
         return f"{self._path}/{STAGING}{self._prefix(batch)}-{uuid.uuid4().hex[:8]}"
 
     def _prefix(self, batch: int) -> str:
@@ -144,7 +144,7 @@ class FolderSink:
 
     def _check_folder(self) -> None:
         if self._folder is not None and not self._folder.is_in_place:
-            raise RunError(gone(self._path, self._place))
+            raise RunError(missing_text(self._path, self._place))
 
     def close(self) -> None:
         """Let go of the folder, once a batch that is being published is complete."""
@@ -176,7 +176,7 @@ class FolderSink:
         return [n for n in self._files.folders(self._path) if n.lower().startswith(starts)]
 
 
-def resolved(names: Iterable[str], columns: list[str]) -> tuple[str, ...]:
+def resolve_columns(names: Iterable[str], columns: list[str]) -> tuple[str, ...]:
     """The columns of these names, in any case, that rows are parted by; at least one column must be left."""
     by_name = {column.lower(): column for column in columns}
     for name in names:

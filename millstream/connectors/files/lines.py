@@ -51,7 +51,7 @@ def csv_rows(
         sound, line = sound & F.col(FITS), F.coalesce(F.col(ORDERED), line)
     text = F.concat(F.when(sound, line), F.lit(f"{options['sep']}{FIELD_MARK}"))
     options = {**options, "maxColumns": str(MOST_DELIMITERS + 2)}
-    frame = (lines if opened else _filled(lines)).withColumn(_ROW, F.from_csv(text, _words(schema), options))
+    frame = (lines if opened else _drop_empty_lines(lines)).withColumn(_ROW, F.from_csv(text, _words(schema), options))
     named = {field.name.lower(): F.col(_ROW)[place.name] for field, place in zip(fields, places, strict=True)}
     columns = [named[column.name.lower()].alias(column.name) for column in wanted]
     return _split(frame, columns, sound & F.col(_ROW)[RAW].isNull())
@@ -65,7 +65,7 @@ def json_rows(lines: DataFrame, fields: Schema, options: Mapping[str, str], open
     marked = F.concat(F.lit(f'{{"{_DOC}":['), line, F.lit(f',{{"{_END}":{END_MARK}}}]}}'))
     schema = f"{_words(fields)}, {_DOC} ARRAY<STRUCT<{_words(fields)}, {_END} INT>>, {RAW} STRING"
     text = F.when(_readable(), F.when(plain, line).otherwise(marked))
-    frame = (lines if opened else _filled(lines)).withColumn(_ROW, F.from_json(text, schema, dict(options)))
+    frame = (lines if opened else _drop_empty_lines(lines)).withColumn(_ROW, F.from_json(text, schema, dict(options)))
     row = F.col(_ROW)
     alone = (F.size(row[_DOC]) == 2) & (row[_DOC][1][_END] == END_MARK) & row[_DOC][0].isNotNull()
     sound = row[RAW].isNull() & (plain | F.coalesce(alone, F.lit(False))) & row.isNotNull()
@@ -84,7 +84,7 @@ def _words(schema: Schema) -> str:
     return ", ".join(f"{quoted(c.name)} {_CHAR.sub('STRING', type_name(c.type))}" for c in schema)
 
 
-def _filled(lines: DataFrame) -> DataFrame:
+def _drop_empty_lines(lines: DataFrame) -> DataFrame:
     """The lines that hold anything: an empty line is no row."""
     return lines.filter(F.col(LINE) != "")
 

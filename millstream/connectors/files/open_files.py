@@ -20,10 +20,10 @@ def open_each(reader: DataStreamReader, function: Arrow, columns: str) -> DataFr
     Spark counts the files, and is told the rows.
     """
     files = reader.format("binaryFile").schema(FILES_SCHEMA).load()
-    listed = _counted(files, "sum(0)", "count(1)").select(PATH, F.expr(WRITTEN_SQL))
-    return _counted(listed.mapInArrow(function, columns), "count(1)", "sum(0)")
+    listed = _count_files(files, "sum(0)", "count(1)").select(PATH, F.expr(WRITTEN_SQL))
+    return _count_files(listed.mapInArrow(function, columns), "count(1)", "sum(0)")
 
 
-def _counted(frame: DataFrame, rows: str, files: str) -> DataFrame:
+def _count_files(frame: DataFrame, rows: str, files: str) -> DataFrame:
     counts = F.expr(f"{rows} AS {ROWS}"), F.expr(f"{files} AS {FILES}")
     return frame.observe(f"{READ}{uuid.uuid4().hex[:8]}", *counts)

@@ -15,7 +15,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.files.file_record import FileRecord, gone, moved_to
+from millstream.connectors.files.file_record import FileRecord, missing_text, moved_to
 from millstream.connectors.files.locked_file import LockedFile
 from millstream.connectors.places.paths import is_local
 from millstream.connectors.places.query_place import QueryPlace
@@ -54,25 +54,25 @@ class SingleFileSink:
         self._place = place
         self._appending = threading.Lock()
         found = FileRecord.load(place)
-        self._file = self._opened(found)
+        self._file = self._open_file(found)
         try:
-            self._record = self._begun(found, emptied=place.fresh and options["mode"] == "overwrite")
+            self._record = self._begin_record(found, emptied=place.fresh and options["mode"] == "overwrite")
         except BaseException:
             self._file.close()
             raise
         if not place.fresh:
             self._remove_staging()
 
-    def _opened(self, found: FileRecord | None) -> LockedFile:
+    def _open_file(self, found: FileRecord | None) -> LockedFile:
         try:
             return LockedFile(self._path, create=found is None or not found.is_anywhere)
         except FileNotFoundError:
             assert found is not None  # noqa: S101  (else it would have been made)
             moved = found.path not in {"", str(self._path)}
-            message = moved_to(found.path, self._path, self._place) if moved else gone(self._path, self._place)
+            message = moved_to(found.path, self._path, self._place) if moved else missing_text(self._path, self._place)
             raise RunError(message) from None
 
-    def _begun(self, found: FileRecord | None, emptied: bool) -> FileRecord:
+    def _begin_record(self, found: FileRecord | None, emptied: bool) -> FileRecord:
         """The record to go on from."""
         if found is not None:
             found.check_file(self._file, self._place)

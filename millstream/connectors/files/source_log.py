@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from millstream.connectors.places.aliases import real
+from millstream.connectors.places.aliases import real_path
 
 LONG_BYTES = 8192
 """From where on a list of files is worth making shorter: about 50 names."""
@@ -50,7 +50,7 @@ def landed_files(checkpoint: Path) -> list[str]:
     """The names of the files of the newest batches of a query whose end was written down, and of those before."""
     done = max((int(file.name) for file in (checkpoint / "commits").glob("[0-9]*")), default=-1)
     files = [file for batch in range(max(done - KNOWN, 0), done + 1) for file in files_of(checkpoint, batch)]
-    return [Path(real(str(file.path))).name for file in files]
+    return [Path(real_path(str(file.path))).name for file in files]
 
 
 def forget_gone(checkpoint: Path, folder: Path) -> None:
@@ -71,20 +71,20 @@ def forget_gone(checkpoint: Path, folder: Path) -> None:
 def _first(log: Path) -> Path:
     with log.open() as lines:
         lines.readline()  # the version
-        return Path(real(str(_named(lines.readline()))))
+        return Path(real_path(str(_read_path(lines.readline()))))
 
 
 def _shorten(log: Path, folder: Path) -> None:
     lines = log.read_text().split("\n")
     there = {file.name for file in folder.iterdir()}
-    kept = [lines[0], *(line for line in lines[1:] if _named(line).name in there)]
+    kept = [lines[0], *(line for line in lines[1:] if _read_path(line).name in there)]
     if len(kept) < len(lines):
         new = log.with_name(".shorter")
         new.write_text("\n".join(kept))
         new.replace(log)
 
 
-def _named(line: str) -> Path:
+def _read_path(line: str) -> Path:
     return Listed(NONE, json.loads(line)["path"]).path
 
 

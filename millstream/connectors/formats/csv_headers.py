@@ -34,7 +34,7 @@ def names_of(header: str, delimiter: str) -> list[str]:
     return names
 
 
-def some(names: Sequence[str]) -> str:
+def shorten_names(names: Sequence[str]) -> str:
     """The names, or the first of very many."""
     return ", ".join(names) if len(names) <= 100 else f"{', '.join(names[:100])} and {len(names) - 100:,} more"
 
@@ -47,7 +47,9 @@ class Order:
         lower = [name.lower() for name in names]
         for column in columns:
             if column.lower() not in lower:
-                raise BadFile(f"the header does not have the column {column}, which is declared; it has {some(names)}")
+                raise BadFile(
+                    f"the header does not have the column {column}, which is declared; it has {shorten_names(names)}"
+                )
             if lower.count(column.lower()) > 1:
                 raise BadFile(f"the header has the column {column}, which is declared, more than once")
         self._places = [lower.index(column.lower()) for column in columns]

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from millstream.connectors.places.aliases import real
-from millstream.connectors.places.bad_files import AT_ONCE, BadFile, finding_damage, stopping
+from millstream.connectors.places.aliases import real_path
+from millstream.connectors.places.bad_files import AT_ONCE, BadFile, finding_damage, stop_at_bad_file
 from millstream.connectors.places.paths import place_of
 from millstream.spark.stage.ingress import CHUNK_ROWS
 
@@ -18,14 +18,14 @@ from millstream.spark.stage.ingress import CHUNK_ROWS
 def read(path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The columns of a file; those that it does not have are NULL. A bad file stops the query."""
     place = place_of(path)
-    with stopping(real(place)):
-        yield from _rows(_opened(place), schema)
+    with stop_at_bad_file(real_path(place)):
+        yield from _rows(_open_file(place), schema)
 
 
 def read_whole(path: str, declared: pa.Schema, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The same of a file that is not bad: it is known before there is a row of it, whatever columns are wanted."""
     place = place_of(path)
-    file = _opened(place, checked=True)
+    file = _open_file(place, checked=True)
     with finding_damage():
         groups = range(file.metadata.num_row_groups)
         size = sum(file.metadata.row_group(number).total_byte_size for number in groups)
@@ -33,10 +33,10 @@ def read_whole(path: str, declared: pa.Schema, schema: pa.Schema) -> Iterator[pa
         return iter([rows.select(schema.names) for rows in _rows(file, declared)])
     for _ in _rows(file, declared):
         pass
-    return _rows(_opened(place), schema)
+    return _rows(_open_file(place), schema)
 
 
-def _opened(place: str, checked: bool = False) -> pq.ParquetFile:
+def _open_file(place: str, checked: bool = False) -> pq.ParquetFile:
     with finding_damage():
         return pq.ParquetFile(place, coerce_int96_timestamp_unit="us", page_checksum_verification=checked)
 
@@ -51,10 +51,10 @@ def _rows(file: pq.ParquetFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     names = [field.name for field in found.values()]
     with finding_damage():
         batches = file.iter_batches(CHUNK_ROWS, columns=names, use_threads=False)
-    while (batch := _next(batches)) is not None:
+    while (batch := _next_batch(batches)) is not None:
         yield pa.RecordBatch.from_arrays(
             [
-                _typed(batch.column(found[field.name].name), field)
+                _cast_column(batch.column(found[field.name].name), field)
                 if field.name in found
                 else pa.nulls(batch.num_rows, field.type)
                 for field in schema
@@ -63,12 +63,12 @@ def _rows(file: pq.ParquetFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+def _next_batch(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
     with finding_damage():
         return next(batches, None)
 
 
-def _typed(column: pa.Array, field: pa.Field) -> pa.Array:
+def _cast_column(column: pa.Array, field: pa.Field) -> pa.Array:
     if pt.is_timestamp(column.type) and column.type.unit == "ns":
         column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", column.type.tz), safe=False)
     try:

@@ -213,15 +213,15 @@ def _fits_text(type_: str, text: str) -> bool:
         if type_ == "BOOLEAN":
             return text.lower() in {"true", "false"}
         if type_ == "DATE":
-            date.fromisoformat(_near(text)[:10])
+            date.fromisoformat(_replace_year(text)[:10])
         elif type_.startswith("TIMESTAMP"):
-            datetime.fromisoformat(_near(text))
+            datetime.fromisoformat(_replace_year(text))
     except (ValueError, InvalidOperation):
         return False
     return True
 
 
-def _near(text: str) -> str:
+def _replace_year(text: str) -> str:
     """A time with a year that Python knows, for Spark knows more: +10000-01-01, -0044-03-15."""
     return re.sub(r"^(?:[+-]\d{4,6}|0000)-", "2000-", text)
 

@@ -14,8 +14,8 @@ from millstream.connectors.formats.csv_headers import Order
 from millstream.connectors.formats.csv_records import records
 from millstream.connectors.formats.rejection import BLANK, LINE_BYTES
 from millstream.connectors.formats.text_blocks import BOM, blocks_of, lines_of
-from millstream.connectors.places.aliases import real
-from millstream.connectors.places.bad_files import BAD, BadFile, stopping
+from millstream.connectors.places.aliases import real_path
+from millstream.connectors.places.bad_files import BAD, BadFile, stop_at_bad_file
 from millstream.connectors.places.paths import place_of
 from millstream.spark.stage.arrival_order import FILE_DDL, FILE_FIELD
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
@@ -60,10 +60,10 @@ def text_rows(how: TextFiles) -> Arrow:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for path, written in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                place = real(place_of(path))
+                place = real_path(place_of(path))
                 uri = Path(place).as_uri()
                 file = pa.scalar({"time": written, "path": uri, "block": 0}, FILE_FIELD.type)
-                with stopping(place):
+                with stop_at_bad_file(place):
                     for columns in _lines(place_of(path), how):
                         many = len(columns[0])
                         arrays = [*columns, pa.repeat(pa.scalar(uri), many), pa.repeat(file, many)]
@@ -76,7 +76,7 @@ def text_rows(how: TextFiles) -> Arrow:
 def _lines(place: str, how: TextFiles) -> Iterator[list[pa.Array]]:
     """The lines of a file as the first columns of LINES."""
     try:
-        header, pieces = _headed(_pieces(place, how), how)
+        header, pieces = _split_header(_pieces(place, how), how)
         order = None if header is None or how.columns is None else Order(header, how.columns, how.delimiter)
     except BadFile as problem:
         if not how.rejects:
@@ -89,7 +89,10 @@ def _lines(place: str, how: TextFiles) -> Iterator[list[pa.Array]]:
         lines = lines.filter(pc.greater(pc.binary_length(lines), 0))  # an empty line is no row
         if len(lines):
             said = [header if how.explains else None, None]
-            yield [*_ordered(lines, order), *(pa.repeat(pa.scalar(text, pa.string()), len(lines)) for text in said)]
+            yield [
+                *_order_fields(lines, order),
+                *(pa.repeat(pa.scalar(text, pa.string()), len(lines)) for text in said),
+            ]
 
 
 def _pieces(place: str, how: TextFiles) -> Iterator[list[bytes]]:
@@ -99,7 +102,7 @@ def _pieces(place: str, how: TextFiles) -> Iterator[list[bytes]]:
     return lines_of(blocks, LINE_BYTES)
 
 
-def _headed(pieces: Iterator[list[bytes]], how: TextFiles) -> tuple[str | None, Iterator[list[bytes]]]:
+def _split_header(pieces: Iterator[list[bytes]], how: TextFiles) -> tuple[str | None, Iterator[list[bytes]]]:
     """The header, if there is one, and what else there is; so far the file has been read."""
     if how.columns is None:
         return None, chain([next(pieces, [])], pieces)
@@ -119,7 +122,7 @@ def _header(line: bytes) -> str:
     return line.decode(errors="replace")
 
 
-def _ordered(lines: pa.Array, order: Order | None) -> list[pa.Array]:
+def _order_fields(lines: pa.Array, order: Order | None) -> list[pa.Array]:
     """The lines, their fields in order, and whether they have these."""
     if order is None or order.is_that_of_the_file:
         return [_text(lines), pa.nulls(len(lines), pa.string()), pa.repeat(pa.scalar(True), len(lines))]
@@ -138,7 +141,7 @@ def header_of(place: str) -> str | None:
         lines = list(_first(lines_of(blocks_of(place, first=_GLANCE), LINE_BYTES)))
     except BadFile:
         return None
-    return _headed(iter(lines), TextFiles(columns=()))[0]
+    return _split_header(iter(lines), TextFiles(columns=()))[0]
 
 
 def _first(pieces: Iterator[list[bytes]]) -> Iterator[list[bytes]]:

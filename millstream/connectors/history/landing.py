@@ -61,7 +61,7 @@ class Landing:
             for batch in batches:
                 rows, reasons = told(batch)
                 if rows.num_rows:
-                    files.add(self._landed(rows, reasons, moment), _stretches(rows), self._times(rows, moment))
+                    files.add(self._land_rows(rows, reasons, moment), _stretches(rows), self._times(rows, moment))
             parts = files.parts()
             yield pa.RecordBatch.from_pylist([part._asdict() for part in parts], schema=_SCHEMA)
             freeze_imported_modules()
@@ -71,7 +71,7 @@ class Landing:
     def _times(self, rows: pa.RecordBatch, moment: int) -> pa.Array:
         return rows.column(TIME) if self.stamp is None else pa.array(np.full(rows.num_rows, moment))
 
-    def _landed(self, rows: pa.RecordBatch, reasons: pa.RecordBatch, moment: int) -> pa.RecordBatch:
+    def _land_rows(self, rows: pa.RecordBatch, reasons: pa.RecordBatch, moment: int) -> pa.RecordBatch:
         columns = [rows.column(name) for name in self.columns]
         names = list(self.columns)
         if self.stamp is not None:

@@ -43,9 +43,9 @@ class _Ranges:
             rows = read(self._reading.folder, start, stop, names)
             for number, chunk in enumerate(chunks(rows, WORTH_IT)):
                 run = Run(0, "", start, 0, number, 0) if ordered else None
-                yield self._found(chunk, run)
+                yield self._sort_chunk(chunk, run)
 
-    def _found(self, chunk: pa.Table, run: Run | None) -> Found:
+    def _sort_chunk(self, chunk: pa.Table, run: Run | None) -> Found:
         promises: tuple[int, ...] = ()
         read, wrong = chunk.num_rows, chunk.num_rows - chunk[REASON].null_count
         if wrong:

@@ -72,12 +72,12 @@ def log_reader(host: Host, stream: Stream) -> DataStreamReader:
 
 
 def _arrivals(ranges: DataFrame, host: Host, stream: Stream) -> Arrivals:
-    counted = _counted(ranges, "sum(0)", "count(1)")
-    names = [column.name for column in stream.landed]
-    columns = ", ".join([ddl(stream.landed), *(f"{name} STRING" for name in HIDDEN)])
+    counted = _count_ranges(ranges, "sum(0)", "count(1)")
+    names = [column.name for column in stream.landed_schema]
+    columns = ", ".join([ddl(stream.landed_schema), *(f"{name} STRING" for name in HIDDEN)])
     frame = counted.mapInArrow(_rows_of(host.history_of(stream.name), [*names, *HIDDEN]), columns)
-    frame = _counted(frame, f"count_if({MARK} IS NULL)", "sum(0)")
-    return Arrivals(frame, None, F.col(ORIGIN), stream.landed, landed=True)
+    frame = _count_ranges(frame, f"count_if({MARK} IS NULL)", "sum(0)")
+    return Arrivals(frame, None, F.col(ORIGIN), stream.landed_schema, landed=True)
 
 
 def _rows_of(folder: Path, names: list[str]) -> Arrow:
@@ -92,7 +92,7 @@ def _rows_of(folder: Path, names: list[str]) -> Arrow:
     return run
 
 
-def _counted(frame: DataFrame, rows: str, ranges: str) -> DataFrame:
+def _count_ranges(frame: DataFrame, rows: str, ranges: str) -> DataFrame:
     """Spark counts the ranges, and is told the rows."""
     counts = F.expr(f"{rows} AS rows"), F.expr(f"{ranges} AS files")
     return frame.observe(f"{READ}{uuid.uuid4().hex[:8]}", *counts)

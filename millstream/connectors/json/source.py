@@ -19,27 +19,29 @@ TEXT_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
 
 def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The objects of files that are there and of files that appear."""
-    return _judged(host, stream, options) or _arrivals(stream, _lines(host, stream, options))
+    return _judge_files(host, stream, options) or _arrivals(stream, _lines(host, stream, options))
 
 
 def rejected(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     """The same, and it is known from which file each line is."""
-    return _judged(host, stream, options) or _arrivals(stream, with_origins(_lines(host, stream, options)))
+    return _judge_files(host, stream, options) or _arrivals(stream, with_origins(_lines(host, stream, options)))
 
 
 def _arrivals(stream: Stream, lines: DataFrame) -> Arrivals:
-    return Arrivals(json_rows(lines, stream.arriving, TEXT_OPTIONS), "json", F.col(ORIGIN), stream.arriving)
+    return Arrivals(
+        json_rows(lines, stream.arriving_schema, TEXT_OPTIONS), "json", F.col(ORIGIN), stream.arriving_schema
+    )
 
 
-def _judged(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals | None:
+def _judge_files(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals | None:
     """The arrivals of files that we open ourselves, if bad ones are to be found first."""
     assert stream.source is not None  # noqa: S101  (a stream without source is never opened)
     path = source_path(host, stream.source, f"stream {stream.name}")
     if not rejects_bad_files(stream, path):
         return None
     lines = open_each(stream_reader(host.spark, path, options, stream.name), text_rows(TextFiles(rejects=True)), LINES)
-    frame = json_rows(lines, stream.arriving, TEXT_OPTIONS, opened=True)
-    return Arrivals(frame, "json", F.col(ORIGIN), stream.arriving, filed=True, judged=True)
+    frame = json_rows(lines, stream.arriving_schema, TEXT_OPTIONS, opened=True)
+    return Arrivals(frame, "json", F.col(ORIGIN), stream.arriving_schema, filed=True, judged=True)
 
 
 def _lines(host: Host, stream: Stream, options: dict[str, object]) -> DataFrame:

@@ -33,11 +33,15 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     reader = stream_reader(host.spark, path, options, stream.name)
     nothing = F.lit(None).cast("string")
     judged = rejects_bad_files(stream, path)
-    if judged or _is_for_arrow(path, stream.arriving, empty=True):
-        frame = open_each(reader, rows_of(arrow_schema(stream.arriving), judged), _columns(stream.arriving, judged))
-        return Arrivals(frame.withColumn(RAW, nothing), None, F.col(ORIGIN), stream.arriving, filed=True, judged=judged)
-    frame = reader.schema(spark_schema(stream.arriving)).format("parquet").load()
-    return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving)
+    if judged or _is_for_arrow(path, stream.arriving_schema, empty=True):
+        frame = open_each(
+            reader, rows_of(arrow_schema(stream.arriving_schema), judged), _columns(stream.arriving_schema, judged)
+        )
+        return Arrivals(
+            frame.withColumn(RAW, nothing), None, F.col(ORIGIN), stream.arriving_schema, filed=True, judged=judged
+        )
+    frame = reader.schema(spark_schema(stream.arriving_schema)).format("parquet").load()
+    return Arrivals(frame.withColumn(RAW, nothing), None, F.col("_metadata.file_path"), stream.arriving_schema)
 
 
 def table(host: Host, table: Table, options: dict[str, object]) -> DataFrame:

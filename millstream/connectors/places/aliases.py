@@ -69,7 +69,7 @@ def file_alias(file: str) -> str:
     return str(folder)
 
 
-def real(path: str) -> str:
+def real_path(path: str) -> str:
     """The path by its own name."""
     path = with_signs(path)
     base = f"{_base()}/"
@@ -94,7 +94,7 @@ def real_origin(url: str | None) -> str | None:
     if url is None or not ("/aliases/" in url or _LETTER in url):
         return url
     path = unquote(urlsplit(url).path)
-    return url if real(path) == path else Path(real(path)).as_uri()
+    return url if real_path(path) == path else Path(real_path(path)).as_uri()
 
 
 def _link(link: Path, place: str) -> None:

@@ -51,7 +51,7 @@ def finding_damage() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def stopping(place: str) -> Iterator[None]:
+def stop_at_bad_file(place: str) -> Iterator[None]:
     """Let a bad file stop its query."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""What physical plans ask about the places of files."""
+"""The facts about files that physical plans ask for."""
 
 from __future__ import annotations
 

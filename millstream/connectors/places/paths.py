@@ -36,10 +36,10 @@ def is_local(path: str) -> bool:
     return not _URI.match(path) or path.startswith("file:/")
 
 
-def plain(path: str) -> str:
+def strip_scheme(path: str) -> str:
     """A local path without the scheme of its address.
 
-    >>> plain("file:///tmp/a%20b"), plain("/tmp/a")
+    >>> strip_scheme("file:///tmp/a%20b"), strip_scheme("/tmp/a")
     ('/tmp/a%20b', '/tmp/a')
     """
     return re.sub(r"^file:/+", "/", path)
@@ -60,27 +60,27 @@ def is_pattern(path: str) -> bool:
     >>> is_pattern("/no/such/*.csv"), is_pattern("/no/such/a.csv"), is_pattern("s3a://bucket/*.csv")
     (True, False, True)
     """
-    return bool(_WILD.search(split(path)[1]))
+    return bool(_WILD.search(split_existing(path)[1]))
 
 
 def is_parted(path: str) -> bool:
     """Whether values stand in the names of folders, as in `day=7/part.parquet`."""
-    return "=" in path or (not is_pattern(path) and any(p.is_dir() for p in Path(plain(path)).rglob("*=*")))
+    return "=" in path or (not is_pattern(path) and any(p.is_dir() for p in Path(strip_scheme(path)).rglob("*=*")))
 
 
-def escaped(path: str) -> str:
+def escape_pattern(path: str) -> str:
     r"""A path as Spark takes it for what it is: the characters of patterns are escaped where they stand in names.
 
-    >>> escaped("/no/such/{a,b}.csv")
+    >>> escape_pattern("/no/such/{a,b}.csv")
     '/no/such/{a,b}.csv'
     """
-    there, rest = split(path)
+    there, rest = split_existing(path)
     return GLOB.sub(r"\\\1", there) + rest
 
 
 def places(path: str) -> list[Path]:
     """The files and folders that a local path stands for now, or some more."""
-    there, rest = split(path)
+    there, rest = split_existing(path)
     if not _WILD.search(rest):
         return [Path(there + rest)]
     return [Path(p) for p in glob.glob(glob.escape(there) + _braces_as_stars(rest))]  # noqa: PTH207
@@ -92,11 +92,11 @@ def local_files(path: str) -> list[Path]:
     return [f for f in files if f.is_file() and not f.name.startswith((".", "_"))]
 
 
-def split(path: str) -> tuple[str, str]:
+def split_existing(path: str) -> tuple[str, str]:
     """The part of a path that exists as it is written, and the rest; of other file systems nothing is known."""
     if not is_local(path):
         return "", path
-    whole = plain(path)
+    whole = strip_scheme(path)
     there = whole
     while not os.path.lexists(there) and there not in ("", "/"):
         there = os.path.dirname(there)  # noqa: PTH120  (a Path would drop what makes the parts add up)

@@ -73,7 +73,7 @@ class Reach:
             "client_encoding": "UTF8",
             "fallback_application_name": "millstream",
         }
-        return " ".join(f"{key}='{_escaped(value)}'" for key, value in known.items() if value)
+        return " ".join(f"{key}='{_escape_value(value)}'" for key, value in known.items() if value)
 
 
 def driver(name: str) -> ModuleType:
@@ -128,11 +128,11 @@ class _Feed(threading.Thread):
         try:
             found = self._queue.get(timeout=seconds)
         except queue.Empty:
-            raise RunError(_late(self._reach, seconds)) from None
+            raise RunError(_timeout_text(self._reach, seconds)) from None
         self._ended = found is None or isinstance(found, Exception)
         # What fails while rows come may be told in Arrow's own errors.
         if isinstance(found, (self._driver.Error, pa.ArrowException, OSError)):
-            raise RunError(_explained(self._reach, str(found), seconds)) from None
+            raise RunError(_explain_error(self._reach, str(found), seconds)) from None
         if isinstance(found, Exception):
             raise found
         return found
@@ -216,22 +216,22 @@ def _same(name: str, columns: Sequence[str]) -> str | None:
     return next((c for c in columns if c.lower() == name.lower()), None)
 
 
-def _late(reach: Reach, seconds: int) -> str:
+def _timeout_text(reach: Reach, seconds: int) -> str:
     return f"table {reach.name}: PostgreSQL at {reach.place.server} did not answer within {seconds} s"
 
 
-def _explained(reach: Reach, text: str, seconds: int) -> str:
+def _explain_error(reach: Reach, text: str, seconds: int) -> str:
     """What the driver says, in one line: Spark's errors keep no more."""
     head, server = f"table {reach.name}: ", reach.place.server
     if "Connection refused" in text:
         return f"{head}connection refused at {server}: is PostgreSQL running there?"
     if "timeout expired" in text:
-        return _late(reach, seconds)
+        return _timeout_text(reach, seconds)
     if "no password supplied" in text:
         return f"{head}PostgreSQL at {server} asks for a password: say OPTIONS (password_env = 'PGPASSWORD')"
     words = re.findall(r"(?:ERROR|FATAL):\s+(.+)", text) or text.strip().splitlines()[-1:]
     return f"{head}PostgreSQL at {server} says: {words[-1].strip() if words else 'nothing'}"
 
 
-def _escaped(value: str) -> str:
+def _escape_value(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "\\'")

@@ -17,7 +17,7 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
         F.col("timestamp" if field.dataType.typeName() == "timestamp" else "value")
         .cast(field.dataType)
         .alias(field.name)
-        for field in spark_schema(stream.arriving)
+        for field in spark_schema(stream.arriving_schema)
     ]
     nothing = F.lit(None).cast("string")
-    return Arrivals(ticks.select(*columns, nothing.alias(RAW)), None, F.lit(str(stream.source)), stream.arriving)
+    return Arrivals(ticks.select(*columns, nothing.alias(RAW)), None, F.lit(str(stream.source)), stream.arriving_schema)

@@ -107,7 +107,7 @@ class LogWriter:
                 raise OSError(errno.ENOENT, "a file of the log was removed or replaced while it was written", str(path))
         held = os.fstat(self._segment).st_size
         if held != self._position - self._segment_start:
-            raise _damaged(self._directory, self._segment_start + held, self._position)
+            raise _damage_error(self._directory, self._segment_start + held, self._position)
 
     def _roll(self) -> None:
         _flush(self._segment)
@@ -124,7 +124,7 @@ class LogWriter:
         return segment
 
     def _publish(self) -> None:
-        os.pwrite(self._end_file, _sealed(self._position), 0)
+        os.pwrite(self._end_file, _seal_position(self._position), 0)
         _flush(self._end_file)
 
 
@@ -195,7 +195,7 @@ def _blocks(directory: Path, start: int, stop: int, size: int) -> Iterator[bytes
             while start < last:
                 block = file.read(min(size, last - start))
                 if not block:
-                    raise _damaged(directory, start, stop)
+                    raise _damage_error(directory, start, stop)
                 start += len(block)
                 yield block
 
@@ -212,7 +212,7 @@ def _recover(directory: Path) -> tuple[int, int]:
     path = _segment_path(directory, starts[-1])
     held = starts[-1] + (path.stat().st_size if path.exists() else 0)
     if not starts[-1] <= limit <= held:
-        raise _damaged(directory, held, limit)
+        raise _damage_error(directory, held, limit)
     if held > limit:
         os.truncate(path, limit - starts[-1])
     return starts[-1], limit
@@ -234,13 +234,13 @@ def _read_end(directory: Path) -> int | None:
             text = (directory / "end").read_bytes()
         except FileNotFoundError:
             return None
-        if text[:20].isdigit() and text == _sealed(int(text[:20])):
+        if text[:20].isdigit() and text == _seal_position(int(text[:20])):
             return int(text[:20])
         # The writer may be half way through its overwriting: that is over at the next look.
     return None
 
 
-def _sealed(position: int) -> bytes:
+def _seal_position(position: int) -> bytes:
     digits = b"%020d" % position
     return b"%s %08x\n" % (digits, zlib.crc32(digits))
 
@@ -274,7 +274,7 @@ def _flush_directory(directory: Path) -> None:
         os.close(handle)
 
 
-def _damaged(directory: Path, held: int, wanted: int) -> RunError:
+def _damage_error(directory: Path, held: int, wanted: int) -> RunError:
     return RunError(
         f"the log '{directory}' is damaged: it should reach to position {wanted}, and stops at {held}; "
         "bring its files back, or move the directory away to begin a new log"

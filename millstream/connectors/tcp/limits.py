@@ -92,7 +92,7 @@ H = TypeVar("H", bound=Held)
 def refuse_silent(held: Iterable[H], limits: Limits) -> list[H]:
     """Refuse the connections that have been silent for too long."""
     before = time.monotonic() - limits.timeout
-    return [_refused(one, f"no line came for {limits.timeout:g} seconds") for one in _live(held, before)]
+    return [_refuse(one, f"no line came for {limits.timeout:g} seconds") for one in _select_live(held, before)]
 
 
 def refuse_for_room(held: Iterable[H], newcomer: H, limits: Limits) -> list[H]:
@@ -100,14 +100,14 @@ def refuse_for_room(held: Iterable[H], newcomer: H, limits: Limits) -> list[H]:
     live = [one for one in held if not one.last_word]
     most = limits.for_address(newcomer.address)
     if most < limits.connections and sum(one.address == newcomer.address for one in live) > most:
-        return [_refused(newcomer, f"more than {most} connections from {newcomer.address}")]
+        return [_refuse(newcomer, f"more than {most} connections from {newcomer.address}")]
     if len(live) <= limits.connections:
         return []
-    silent = _live((one for one in live if one is not newcomer), time.monotonic() - limits.patience)
+    silent = _select_live((one for one in live if one is not newcomer), time.monotonic() - limits.patience)
     if not silent:
-        return [_refused(newcomer, f"more than {limits.connections} connections")]
+        return [_refuse(newcomer, f"more than {limits.connections} connections")]
     longest = min(silent, key=lambda one: one.silent_since)
-    return [_refused(longest, f"it made room for another: more than {limits.connections} connections")]
+    return [_refuse(longest, f"it made room for another: more than {limits.connections} connections")]
 
 
 def refuse_open_lines(held: Iterable[H], limits: Limits) -> list[H]:
@@ -118,15 +118,15 @@ def refuse_open_lines(held: Iterable[H], limits: Limits) -> list[H]:
     while total > limits.open_bytes:
         largest = live.pop()
         total -= largest.open_bytes
-        refused.append(_refused(largest, "too many lines without an end are held for all producers"))
+        refused.append(_refuse(largest, "too many lines without an end are held for all producers"))
     return refused
 
 
-def _live(held: Iterable[H], before: float) -> list[H]:
+def _select_live(held: Iterable[H], before: float) -> list[H]:
     """Those that have not been refused yet, and have been silent since then."""
     return [one for one in held if not one.last_word and one.silent_since < before]
 
 
-def _refused(one: H, reason: str) -> H:
+def _refuse(one: H, reason: str) -> H:
     one.refuse(reason)
     return one

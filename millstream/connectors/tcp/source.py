@@ -19,9 +19,9 @@ def stream(host: Host, stream: Stream, options: dict[str, object]) -> Arrivals:
     log_source.register(host.spark)
     lines = host.spark.readStream.format(log_source.FORMAT).option("path", str(host.log_of(stream.name))).load()
     if options["format"] == "csv":
-        frame = csv_rows(lines, stream.arriving, stream.arriving, text_options(options))
+        frame = csv_rows(lines, stream.arriving_schema, stream.arriving_schema, text_options(options))
     else:
-        frame = json_rows(lines, stream.arriving, TEXT_OPTIONS)
+        frame = json_rows(lines, stream.arriving_schema, TEXT_OPTIONS)
     return Arrivals(
-        frame, str(options["format"]), F.lit(str(stream.source)), stream.arriving, str(options["delimiter"])
+        frame, str(options["format"]), F.lit(str(stream.source)), stream.arriving_schema, str(options["delimiter"])
     )

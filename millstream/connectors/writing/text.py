@@ -44,21 +44,21 @@ def as_text(frame: DataFrame, kind: str) -> DataFrame:
     """The frame with the columns that a format cannot hold turned into text."""
     if kind == "parquet" and not any(_holds(f.dataType, CalendarIntervalType) for f in frame.schema):
         return frame
-    return frame.select(*[_written(F.col(quoted(f.name)), f.dataType, kind).alias(f.name) for f in frame.schema])
+    return frame.select(*[_write_column(F.col(quoted(f.name)), f.dataType, kind).alias(f.name) for f in frame.schema])
 
 
 def readable(frame: DataFrame) -> DataFrame:
     """The frame with the columns that Arrow and Python cannot hold turned into text."""
     if all(_is_readable(f.dataType) for f in frame.schema):
         return frame
-    return frame.select(*[_read(F.col(quoted(f.name)), f.dataType).alias(f.name) for f in frame.schema])
+    return frame.select(*[_read_column(F.col(quoted(f.name)), f.dataType).alias(f.name) for f in frame.schema])
 
 
 def _is_readable(type_: DataType) -> bool:
     return not _holds(type_, VariantType, YearMonthIntervalType, CalendarIntervalType) and not _is_bare(type_)
 
 
-def _read(column: Column, type_: DataType) -> Column:
+def _read_column(column: Column, type_: DataType) -> Column:
     if _is_readable(type_):
         return column
     return F.to_json(column) if _holds(type_, VariantType) else column.cast("string")
@@ -88,7 +88,7 @@ def _parts(type_: DataType) -> list[DataType]:
     return []
 
 
-def _written(column: Column, type_: DataType, kind: str) -> Column:
+def _write_column(column: Column, type_: DataType, kind: str) -> Column:
     if _holds(type_, CalendarIntervalType):
         return column.cast("string")
     if kind == "parquet":

@@ -12,7 +12,7 @@ from millstream.errors import EslSyntaxError, TypeMismatch, UnknownName, suggest
 from millstream.expressions.build.bound import cast_to, column_of, tree_of
 from millstream.expressions.tree import NULL, Literal, Value
 from millstream.expressions.tree import Column as ColumnValue
-from millstream.expressions.words import told
+from millstream.expressions.words import message_text
 from millstream.language.bind.expressions import bind_expression
 from millstream.language.bind.scope import NOTHING
 from millstream.language.parse.spans import span_of
@@ -51,7 +51,7 @@ def assigned(value: Value, type_: SqlType, column: Column, text: str, span: Span
     """A bound value as the column can hold it; one that does not fit is refused."""
     if not fits(value, type_, column.type):
         raise TypeMismatch(
-            f"'{column.name}' is {type_name(column.type)}, and gets {told(value)}, which is {type_name(type_)}",
+            f"'{column.name}' is {type_name(column.type)}, and gets {message_text(value)}, which is {type_name(type_)}",
             text,
             span,
             clause=clause,

@@ -134,7 +134,7 @@ class From:
         items = tuple(Item(c.name, column_of(c.name, c.type), c.type) for c in scope.schema)
         times = progress_columns(items, scope)
         time, others = (times[0], times[1:]) if times else (None, ())
-        select = Select(scope.source, items, None, scope.bounded, time, assigned=assigned, other_times=others)
+        select = Select(scope.source, items, None, scope.bounded, time, window_assignment=assigned, other_times=others)
         return replace(given, scope=self._nested(select, scope.name))
 
     def _join(self, node: exp.Join) -> Join:
@@ -273,7 +273,7 @@ def _qualified(node: exp.Expression, scope: Scope) -> exp.Expression:
 
 def _is_latent(select: Select, catalog: Catalog) -> bool:
     """Whether the tuples never had a time stamp: then a window may stamp them as they arrive."""
-    if select.bounded or select.time or select.windowed or select.framed or select.assigned:
+    if select.bounded or select.time or select.window_aggregate or select.over_aggregates or select.window_assignment:
         return False
     match select.source:
         case WindowJoinSpec() | TableJoinSpec():

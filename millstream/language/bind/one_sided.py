@@ -16,7 +16,7 @@ from millstream.expressions.build.types import sql_type_for
 from millstream.expressions.compile.arrow import NoArrowForm, arrow_value, without_arrow_form
 from millstream.expressions.reading import children, columns_of, draws_lots, over_children, span_of
 from millstream.expressions.tree import Column, Lambda, Value
-from millstream.expressions.words import told, words
+from millstream.expressions.words import message_text, words
 from millstream.language.parse.statements import Span
 from millstream.windows.join_kind import JoinKind
 
@@ -69,8 +69,8 @@ def check_pairs(conditions: Sequence[Value], kind: JoinKind, text: str, span: Sp
     for condition in conditions:
         if (part := without_arrow_form(condition)) is not None:
             message = (
-                f"{told(part)} in the condition of a {kind.value} join needs both inputs at once, or is another value "
-                "each time: this version can run that in inner joins only"
+                f"{message_text(part)} in the condition of a {kind.value} join needs both inputs at once, or is "
+                "another value each time: this version can run that in inner joins only"
             )
             hint = "write it so that each function reads the columns of one input only"
             raise NotYet(message, text, span_of(part) or span_of(condition) or span, clause="ON", hint=hint)

@@ -217,7 +217,9 @@ def bind_over(query: exp.Select, scope: Scope, text: str, bare: OverClause | Non
         where=tree_of(bind_predicate(where.this, scope, text, "WHERE")) if where else None,
         bounded=scope.bounded,
         time=next((i.name for i in items if time and _is_column(i.expression, time)), None),
-        framed=_framed(groups, [*(i.expression for i in items), *(term.value for term in terms)], scope),
+        over_aggregates=_build_over_aggregates(
+            groups, [*(i.expression for i in items), *(term.value for term in terms)], scope
+        ),
         **ends,  # type: ignore[arg-type]
     )
 
@@ -236,7 +238,9 @@ def _named(node: exp.Expression, frames: _Frames, text: str) -> list[exp.Express
     return [exp.Alias(this=replaced, alias=exp.to_identifier(name, quoted=True))]
 
 
-def _framed(groups: Sequence[_Group], results: Iterable[Value], scope: Scope) -> tuple[OverAggregateSpec, ...]:
+def _build_over_aggregates(
+    groups: Sequence[_Group], results: Iterable[Value], scope: Scope
+) -> tuple[OverAggregateSpec, ...]:
     """One step per partition; each passes on what later steps and the result need."""
     needed = set(columns_of(*results))
     # Rows of several columns are taken apart at the end: until then they are one column.

@@ -87,7 +87,7 @@ def _plain(query: exp.Select, scope: Scope, text: str, assigned: AssignWindowsSp
         bounded=scope.bounded,
         time=times[0] if times else None,
         other_times=times[1:],
-        assigned=assigned,
+        window_assignment=assigned,
         **bounded_clauses(query, items, text, lambda key: bind_expression(key, scope, text, "ORDER BY", aliases)[0]),  # type: ignore[arg-type]
     )
 

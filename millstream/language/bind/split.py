@@ -52,5 +52,5 @@ def _meetings(select: Select) -> list[tuple[object, ...]]:
 
 def _has_state(select: Select) -> bool:
     """Whether more is asked for than columns and a condition."""
-    plain = select.windowed is None and select.assigned is None and not select.framed
+    plain = select.window_aggregate is None and select.window_assignment is None and not select.over_aggregates
     return not plain or select.distinct or bool(select.order) or select.limit is not None or select.offset is not None

@@ -98,16 +98,16 @@ def answer_by_registration(select: Select, statement: CreateQuery) -> Select:
         raise NameTaken(message, statement.text, span, clause="SELECT", hint="give this one another name with AS")
     own = Item(match.registration, column_of(match.registration, _NUMBER), _NUMBER)
     select = replace(select, items=(replace(own, name=ANSWERS), *select.items))
-    if (work := select.windowed) is not None:
+    if (work := select.window_aggregate) is not None:
         key = replace(own, name="__kr")
         parted = work.partition + 1 if work.window.depends_on_data else 0
         items = (replace(select.items[0], expression=column_of(key.name, _NUMBER)), *select.items[1:])
-        select = replace(select, items=items, windowed=replace(work, keys=(key, *work.keys), partition=parted))
+        select = replace(select, items=items, window_aggregate=replace(work, keys=(key, *work.keys), partition=parted))
     framed = tuple(
         replace(each, keys=(replace(own, name="__pr"), *each.keys), carried=_once(match.registration, each.carried))
-        for each in select.framed
+        for each in select.over_aggregates
     )
-    return replace(select, framed=framed)
+    return replace(select, over_aggregates=framed)
 
 
 def _once(name: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ def bind_windowed(query: exp.Select, scope: Scope, clause: WindowClause | None, 
         where=tree_of(bind_predicate(where.this, scope, text, "WHERE")) if where else None,
         bounded=scope.bounded,
         time=_answer_time(bound_items, window),
-        windowed=windowed,
+        window_aggregate=windowed,
         **ends,  # type: ignore[arg-type]
     )
 

@@ -30,7 +30,7 @@ def stands_for(column: exp.Expression, node: exp.Expr) -> exp.Expression:
     return column
 
 
-def told(expression: exp.Expr) -> str:
+def message_text(expression: exp.Expr) -> str:
     """The text of an expression in a message: without columns of the system's own."""
     return written(expression.copy().transform(_as_written, copy=False))
 

@@ -15,7 +15,7 @@ from millstream.catalog.select import Select
 from millstream.errors import TypeMismatch
 from millstream.expressions.reading import span_of, walk
 from millstream.expressions.tree import BOOL, INT32, STRING, Column, Lambda, Literal, OnlySpark, Parameter, Type, Value
-from millstream.expressions.words import told
+from millstream.expressions.words import message_text
 from millstream.expressions.written import type_text
 from millstream.language.bind.calls.check_calls import expressions_of
 from millstream.language.parse.clause_at import STATEMENT, clause_at
@@ -147,16 +147,16 @@ def _trials(part: Value, text: str) -> Iterator[TrialCall]:
         error = TypeMismatch(message, text, span, clause=clause, hint=hint)
         return TrialCall(OnlySpark(function, tuple(arguments), part.type), error)
 
-    wrong = " and ".join(told(a) for a in judges)
+    wrong = " and ".join(message_text(a) for a in judges)
     if judged.what == _REGEX[0]:
         for each in judges:
-            yield trial(f"{name}: {told(each)} is no {judged.what}", "rlike", [_text(""), each])
+            yield trial(f"{name}: {message_text(each)} is no {judged.what}", "rlike", [_text(""), each])
     else:
         yield trial(f"{name}: {wrong} is no {judged.what}", name, tried)
     if judged.groups:  # they are looked at where something matches, as nothing does anywhere
         matching = OnlySpark("concat", (tried[1], _text("|")), STRING)
         others = [a for a in arguments[2:] if _is_constant(a)]
-        asked = f"the groups that {told(others[0])} asks for" if others else "a group in brackets"
+        asked = f"the groups that {message_text(others[0])} asks for" if others else "a group in brackets"
         hint = "each pair of brackets is a group, and 0 is all that matches"
         yield trial(f"{name}: {wrong} has not {asked}", name, [tried[0], matching, *tried[2:]], hint)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
-from millstream.language.parse.written import told
+from millstream.language.parse.written import message_text
 from millstream.language.types import coercion as c
 
 
@@ -28,7 +28,7 @@ def type_of(node: exp.Expr | None) -> SqlType:
 
 def shown(node: exp.Expr) -> str:
     """A part as errors write it."""
-    return told(node)
+    return message_text(node)
 
 
 def text_of(node: exp.Expr) -> str | None:

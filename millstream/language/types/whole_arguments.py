@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from millstream.catalog.schema import UNKNOWN, SqlType, type_name
-from millstream.language.parse.written import told
+from millstream.language.parse.written import message_text
 from millstream.language.parse.written_values import whole_number
 from millstream.language.types import coercion as c
 from millstream.language.types.literals import stands_for
@@ -86,7 +86,7 @@ def _mistakes(name: str, place: int, node: exp.Expr, first: SqlType) -> Iterator
         return
     fits, knows = _ALLOWED.get((name, place), _of_first(name, first))
     if not fits(number):
-        yield node, f"{name} has no use for {told(node)}", f"it {knows}"
+        yield node, f"{name} has no use for {message_text(node)}", f"it {knows}"
 
 
 def _of_first(name: str, first: SqlType) -> Known:

@@ -16,8 +16,8 @@ from millstream.catalog.select import Select
 from millstream.catalog.settings import Settings
 from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
-from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.planner import Planner
+from millstream.mill.engine.query_registry import QueryRegistry
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.reports.analysis import Analysis
 from millstream.mill.reports.analyze import analyze_stream, analyze_table
@@ -33,7 +33,7 @@ from millstream.spark.process.failures import explain_failure
 class BoundedRuns:
     """Carries out SELECTs that end, and analyzes any."""
 
-    def __init__(self, planner: Planner, runtime: Runtime, streams: OpenStreams, queries: KnownQueries) -> None:
+    def __init__(self, planner: Planner, runtime: Runtime, streams: OpenStreams, queries: QueryRegistry) -> None:
         self._planner, self._runtime, self._streams, self._queries = planner, runtime, streams, queries
 
     @contextlib.contextmanager
@@ -56,7 +56,7 @@ class BoundedRuns:
         logical = self._planner.plan(asked, catalog)
         self._fill([*streams_of(logical), *histories_of(logical)])
         facts = replace(self._planner.facts(asked, settings), kept_buckets=None)
-        plan = observe_steps(self._planner.carried_out(logical, facts))
+        plan = observe_steps(self._planner.choose_physical(logical, facts))
         host = self._runtime.host()
         try:
             if select.bounded:
@@ -77,7 +77,7 @@ class BoundedRuns:
         histories = histories_of(plan)
         self._fill(histories)
         try:
-            with self._streams.readers.pinned() if histories else contextlib.nullcontext():
+            with self._streams.readers.pin() if histories else contextlib.nullcontext():
                 yield lower(plan, self._runtime.host())
         except AnalysisException as problem:
             raise RunError(f"Spark refused the query: {explain_failure(problem)}") from problem

@@ -9,9 +9,9 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.engine.bounded_runs import BoundedRuns
-from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.lone_queries import LoneQueries
 from millstream.mill.engine.planner import Planner
+from millstream.mill.engine.query_registry import QueryRegistry
 from millstream.mill.engine.runtime import Place, Runtime
 from millstream.mill.engine.starter import Starter
 from millstream.mill.hosts.hosts import Hosts
@@ -33,7 +33,7 @@ class Engine:
         self.planner = Planner(definitions, self.runtime)
         self.streams = OpenStreams(self.home, self.runtime, self.lose_stream)
         self.readers, self.listeners = self.streams.readers, self.streams.listeners
-        self.queries = KnownQueries(definitions, self.readers, self.stored)
+        self.queries = QueryRegistry(definitions, self.readers, self.stored)
         self.bounded = BoundedRuns(self.planner, self.runtime, self.streams, self.queries)
         self.templates = Templates(self._template_names, durable=not self.home.temporary)
         self.hosts = Hosts(self.home, self.runtime, self.planner, self.queries, self.streams)

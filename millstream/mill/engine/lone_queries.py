@@ -16,9 +16,9 @@ from millstream.connectors.sinks import open_sinks
 from millstream.connectors.writing.text import readable
 from millstream.errors import RunError
 from millstream.history.moments import Bound
-from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.planner import Planner
-from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.prepared_query import PreparedQuery, ReadyQuery
+from millstream.mill.engine.query_registry import QueryRegistry
 from millstream.mill.engine.run_unheard import run_unheard
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Runtime
@@ -26,7 +26,7 @@ from millstream.mill.engine.starts import begun_anew, starts_of
 from millstream.mill.home.home import Home
 from millstream.mill.manner import Manner
 from millstream.mill.standing.templates import Templates
-from millstream.mill.stored.stored_rows import Kept
+from millstream.mill.stored.stored_rows import RowStore
 from millstream.mill.streams.open_streams import OpenStreams
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import has_state, holds_back
@@ -40,7 +40,7 @@ from millstream.spark.lower.lowering import lower
 from millstream.spark.process.failures import explain_failure
 from millstream.spark.run.progress import Counts
 from millstream.spark.run.query import Clocks, start
-from millstream.spark.run.silent_inputs import quiet_streams
+from millstream.spark.run.silent_inputs import find_silent_inputs
 from millstream.spark.run.ticker import pace_of
 from millstream.spark.stage.local_copy import claim_copies
 
@@ -53,10 +53,10 @@ class LoneQueries:
     runtime: Runtime
     planner: Planner
     streams: OpenStreams
-    queries: KnownQueries
+    queries: QueryRegistry
     templates: Templates
 
-    def start(self, ready: Ready) -> RunningQuery:
+    def start(self, ready: ReadyQuery) -> RunningQuery:
         """Start a query, from its checkpoint if there is one."""
         prepared, query = ready.prepared, ready.prepared.query
         self._fill_sources(prepared.plan)
@@ -72,7 +72,7 @@ class LoneQueries:
             raise
         return self.queries.know(running)
 
-    def start_unnamed(self, prepared: Prepared, manner: Manner) -> RunningQuery:
+    def start_unnamed(self, prepared: PreparedQuery, manner: Manner) -> RunningQuery:
         """Start a query that leaves nothing behind when it has ended: it has a temporary folder."""
         query = prepared.query
         folder = self.runtime.temporary_folder / query.name
@@ -89,7 +89,9 @@ class LoneQueries:
         self.queries.by_name[query.name.lower()] = running
         return running
 
-    def pass_over(self, prepared: Prepared, manner: Manner, place: QueryPlace, starts: Mapping[str, Bound]) -> None:
+    def pass_over(
+        self, prepared: PreparedQuery, manner: Manner, place: QueryPlace, starts: Mapping[str, Bound]
+    ) -> None:
         """Bring a query that has yet to begin to the end of what its sources hold, without a row of it."""
         # Spark alone need not open what is passed over.
         facts = replace(self.planner.facts(prepared.query, manner.settings), arrow=False)
@@ -97,7 +99,7 @@ class LoneQueries:
 
     def fill(
         self,
-        prepared: Prepared,
+        prepared: PreparedQuery,
         manner: Manner,
         place: QueryPlace,
         starts: Mapping[str, Bound],
@@ -109,10 +111,12 @@ class LoneQueries:
         facts = self.planner.facts(prepared.query, manner.settings)
         self._run_unheard(replace(prepared, plan=plan), manner, place, host, facts)
 
-    def _run_unheard(self, prepared: Prepared, manner: Manner, place: QueryPlace, host: Host, facts: Facts) -> None:
+    def _run_unheard(
+        self, prepared: PreparedQuery, manner: Manner, place: QueryPlace, host: Host, facts: Facts
+    ) -> None:
         query, plan = prepared.query, prepared.plan
         host = replace(host, place=place if has_state(plan) else None, once=True)
-        physical = self.planner.carried_out(plan, replace(facts, kept_buckets=len(place.load("buckets")) or None))
+        physical = self.planner.choose_physical(plan, replace(facts, kept_buckets=len(place.load("buckets")) or None))
         try:
             run_unheard(query, physical, place, host, self.runtime.progress, self.runtime.label(query.name), manner)
         except AnalysisException as problem:
@@ -124,7 +128,9 @@ class LoneQueries:
             self.queries.wait_for_feeders(streams_of(plan))
         self.streams.land(streams_of(plan))
 
-    def _start_at(self, place: QueryPlace, prepared: Prepared, manner: Manner, earlier: Kept | None) -> RunningQuery:
+    def _start_at(
+        self, place: QueryPlace, prepared: PreparedQuery, manner: Manner, earlier: RowStore | None
+    ) -> RunningQuery:
         query = prepared.query
         starts = starts_of(query, place, streams_of(prepared.plan), self.streams.readers)
         since = begun_anew(place, streams_of(prepared.plan))
@@ -132,7 +138,12 @@ class LoneQueries:
         return self.start_counted(prepared, place, manner, earlier, starts)
 
     def start_counted(
-        self, prepared: Prepared, place: QueryPlace, manner: Manner, earlier: Kept | None, starts: Mapping[str, Bound]
+        self,
+        prepared: PreparedQuery,
+        place: QueryPlace,
+        manner: Manner,
+        earlier: RowStore | None,
+        starts: Mapping[str, Bound],
     ) -> RunningQuery:
         """Start a query in its place, and count what it does."""
         query = prepared.query
@@ -154,16 +165,16 @@ class LoneQueries:
 
     def _start_in_spark(
         self,
-        prepared: Prepared,
+        prepared: PreparedQuery,
         place: QueryPlace,
         host: Host,
         label: str,
         counts: Counts,
         manner: Manner,
-        earlier: Kept | None,
+        earlier: RowStore | None,
     ) -> RunningQuery:
         query, plan, settings = prepared.query, self.planner.with_feeds(prepared.plan), manner.settings
-        physical = self.planner.carried_out(plan, self.planner.facts(query, settings))
+        physical = self.planner.choose_physical(plan, self.planner.facts(query, settings))
         template = None
         if query.parameters is not None:
             template = self.templates.open(query, place, physical, waits=self.runtime.place.once)
@@ -201,7 +212,7 @@ class LoneQueries:
             trigger=settings.trigger_interval,
             clocks=Clocks(
                 pace_of(plan),
-                quiet_streams(plan, feeds=prepared.fed is not None),
+                find_silent_inputs(plan, feeds=prepared.fed is not None),
                 settings.heartbeats,
                 holds_back(plan),
                 logs,

@@ -47,9 +47,9 @@ class Planner:
 
     def physical(self, asked: Select | Query, settings: Settings, catalog: Catalog | None = None) -> Node:
         """The physical plan of a SELECT or of a query."""
-        return self.carried_out(self.plan(asked, catalog), self.facts(asked, settings))
+        return self.choose_physical(self.plan(asked, catalog), self.facts(asked, settings))
 
-    def carried_out(self, plan: Node, facts: Facts) -> Node:
+    def choose_physical(self, plan: Node, facts: Facts) -> Node:
         """A plan as it is carried out, by the facts."""
         return physical(self.with_feeds(plan), facts)
 

@@ -19,7 +19,7 @@ from millstream.mill.standing.template import Template
 from millstream.mill.streams.readers import Reader
 from millstream.mill.values import frame
 from millstream.spark.process.failures import LAST_BREATH_SECONDS, SPARK_ERRORS, explain_failure
-from millstream.spark.process.jvm import is_lost, talking
+from millstream.spark.process.jvm import hang_up_if_interrupted, is_lost
 from millstream.spark.process.leftovers import remove
 from millstream.spark.run.bounded_run import Handle, last_of
 from millstream.spark.run.progress import Counts
@@ -100,7 +100,7 @@ class RunningQuery:
         """Wait until it has ended; False if it has not in `timeout` seconds. A failure is raised."""
         self._let_go()
         try:
-            with talking():
+            with hang_up_if_interrupted():
                 ended = self.handle.awaitTermination() if timeout is None else self.handle.awaitTermination(timeout)
         except SPARK_ERRORS as problem:
             self._finish()
@@ -122,7 +122,7 @@ class RunningQuery:
     def settle(self) -> None:
         """Wait until it has nothing more to do, as far as its sources let it."""
         try:
-            with talking():
+            with hang_up_if_interrupted():
                 self.handle.processAllAvailable()
         except SPARK_ERRORS as problem:
             raise RunError(f"query {self.name} failed: {explain_failure(problem)}") from problem
@@ -134,7 +134,7 @@ class RunningQuery:
         """
         self._let_go()
         try:
-            with talking():
+            with hang_up_if_interrupted():
                 self.handle.stop()
         except SPARK_ERRORS as problem:
             raise RunError(f"query {self.name} did not stop: {explain_failure(problem)}") from problem

@@ -12,16 +12,16 @@ from millstream.catalog.definitions import Query, Sink, Stream
 from millstream.connectors.registry import connector
 from millstream.errors import MillstreamError, RunError
 from millstream.mill.engine.lone_queries import LoneQueries
-from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.prepared_query import PreparedQuery, ReadyQuery
 from millstream.mill.engine.running import RunningQuery, has_started
 from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.hosts.hosts import Hosts
 from millstream.mill.manner import Manner
 from millstream.mill.stored.definitions import Definitions
-from millstream.mill.stored.stored_rows import Kept
+from millstream.mill.stored.stored_rows import RowStore
 from millstream.plan.column_origins import fingerprints
 from millstream.plan.reads import sources_of, streams_of
-from millstream.spark.process.failures import told_in_a_sentence
+from millstream.spark.process.failures import translate_failures
 
 KEPT = Sink("results", Address("memory", ""))
 """Where the rows of a CREATE QUERY go."""
@@ -35,7 +35,7 @@ class Starter:
     lone: LoneQueries
     hosts: Hosts
 
-    def prepare(self, query: Query, catalog: Catalog | None = None) -> Prepared:
+    def prepare(self, query: Query, catalog: Catalog | None = None) -> PreparedQuery:
         """Look whether a query can be started; nothing is changed by that."""
         catalog = catalog or self.definitions.catalog
         plan = self.lone.planner.plan(query, catalog)
@@ -47,25 +47,25 @@ class Starter:
         for sink in sinks:
             _check_single_writer(sink, query, catalog)
         record = QueryRecord(sources_of(plan), fingerprints(plan), query.text)
-        return Prepared(query, plan, sinks, record, fed if isinstance(fed, Stream) else None)
+        return PreparedQuery(query, plan, sinks, record, fed if isinstance(fed, Stream) else None)
 
-    def check_state(self, prepared: Prepared) -> None:
+    def check_state(self, prepared: PreparedQuery) -> None:
         """Refuse a query that would not go on from what it has left."""
         home, name = self.definitions.home, prepared.query.name
         if (record := home.record_of(name)) is not None:
             record.check(name, prepared.record, home.query_folder(name))
 
-    def start(self, ready: Ready) -> RunningQuery:
+    def start(self, ready: ReadyQuery) -> RunningQuery:
         """Start a query, from its checkpoint if there is one."""
         (outcome,) = self.start_all([ready])
         return has_started(outcome)
 
-    def start_all(self, ready: Sequence[Ready], despite: bool = False) -> Iterator[RunningQuery | MillstreamError]:
+    def start_all(self, ready: Sequence[ReadyQuery], despite: bool = False) -> Iterator[RunningQuery | MillstreamError]:
         """Start queries in their order, each from its checkpoint if there is one; some may read their stream together.
 
         The first one that cannot be started is the last, unless the others are to be started `despite` that.
         """
-        together = {number: group for group in self.hosts.decisions.companies(ready) for number in group}
+        together = {number: group for group in self.hosts.decisions.group_into_hosts(ready) for number in group}
         done: dict[int, RunningQuery | MillstreamError] = {}
         for number, one in enumerate(ready):
             group = together.get(number, [number])
@@ -85,7 +85,7 @@ class Starter:
         """Start a query that leaves nothing behind when it has ended."""
         return self.lone.start_unnamed(self.prepare(query, catalog), manner)
 
-    def restart(self, name: str, manner: Manner | None = None, results: Kept | None = None) -> RunningQuery:
+    def restart(self, name: str, manner: Manner | None = None, results: RowStore | None = None) -> RunningQuery:
         """Start a query again that has ended, from its checkpoint; its counts go on.
 
         If it was the host that ended, all members that ended with it are started again.
@@ -97,7 +97,7 @@ class Starter:
         if earlier.is_temporary:
             raise RunError(f"{earlier.name} has left nothing to go on from\nhelp: run the SELECT again")
         again = [
-            Ready(
+            ReadyQuery(
                 self.prepare(self.definitions.catalog.query(one.name) or one.definition),
                 (manner or one.manner) if one is earlier else one.manner,
                 results if one is earlier else None,
@@ -115,9 +115,9 @@ class Starter:
             raise problem
         return queries.get(name)
 
-    def _start_alone(self, ready: Ready) -> RunningQuery | MillstreamError:
+    def _start_alone(self, ready: ReadyQuery) -> RunningQuery | MillstreamError:
         try:
-            with told_in_a_sentence():
+            with translate_failures():
                 return self.lone.start(ready)
         except MillstreamError as problem:
             return problem

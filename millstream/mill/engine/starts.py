@@ -1,4 +1,4 @@
-"""Where queries begin in the histories that they read: fixed when a query is created, and written down beside it."""
+"""The start positions of queries in histories: fixed when a query is created, and stored in its folder."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ def file_name(name: str) -> str:
     return encoded[: LONGEST - len(digest)].rstrip("%") + digest
 
 
-def beside(file: str, number: int) -> str:
+def number_file_name(file: str, number: int) -> str:
     """The file name of a further folder for a name that has one: no name gives a % that no two digits follow.
 
-    >>> beside("alerts", 2)
+    >>> number_file_name("alerts", 2)
     'alerts%~2'
     """
     return f"{file[: LONGEST - 12].rstrip('%')}%~{number}"

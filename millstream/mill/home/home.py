@@ -14,7 +14,7 @@ from typing import IO
 from millstream.connectors.places.query_place import HOLD
 from millstream.connectors.sinks import QueryPlace
 from millstream.errors import RunError
-from millstream.mill.home.file_names import as_it_is, beside, file_name
+from millstream.mill.home.file_names import as_it_is, file_name, number_file_name
 from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.home.trust import check_file, check_queries, make_ours
 from millstream.spark.hosts.roster import Roster
@@ -97,7 +97,7 @@ class Home:
         number = 1
         while found in taken:
             number += 1
-            found = beside(file_name(name), number)
+            found = number_file_name(file_name(name), number)
         return found
 
     def record_of(self, name: str) -> QueryRecord | None:

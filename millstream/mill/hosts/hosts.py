@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.mill.engine.known_queries import KnownQueries
 from millstream.mill.engine.planner import Planner
+from millstream.mill.engine.query_registry import QueryRegistry
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.home.home import Home
@@ -22,7 +22,7 @@ class Hosts:
     """The queries that share a reading: how they are chosen, start and end."""
 
     def __init__(
-        self, home: Home, runtime: Runtime, planner: Planner, queries: KnownQueries, streams: OpenStreams
+        self, home: Home, runtime: Runtime, planner: Planner, queries: QueryRegistry, streams: OpenStreams
     ) -> None:
         self._queries = queries
         running = RunningHosts(streams.readers)
@@ -35,7 +35,7 @@ class Hosts:
         rows: list[tuple[str, str | None, str | None, str]] = []
         for query in list(self._queries.by_name.values()):
             if isinstance(query.handle, MemberHandle):
-                host, one = query.handle.host, query.handle.aboard
+                host, one = query.handle.host, query.handle.running_member
                 rows.append((query.name, host.name, one.member.state, one.failure or describe_member(host, one)))
             else:
                 rows.append((query.name, None, None, self._queries.alone.get(query.name.lower(), "")))
@@ -55,17 +55,17 @@ class Hosts:
 
     def ended_with(self, query: RunningQuery) -> list[RunningQuery]:
         """The members of a host that ended when one did; a query that is by itself is alone in that, too."""
-        if not isinstance(query.handle, MemberHandle) or query.handle.aboard.gone.is_set():
+        if not isinstance(query.handle, MemberHandle) or query.handle.running_member.departure.is_set():
             return [query]
         every = self._queries.by_name.values()
         return [q for q in every if isinstance(q.handle, MemberHandle) and q.handle.host is query.handle.host
-                and not q.handle.aboard.gone.is_set()]  # fmt: skip
+                and not q.handle.running_member.departure.is_set()]  # fmt: skip
 
     def forget(self, query: RunningQuery) -> None:
         """A query is dropped: it leaves its host, and its state goes; the others go on."""
         if (host := _host_of(query)) is None or not isinstance(query.handle, MemberHandle):
             return
-        host.leave(query.handle.aboard, None, "", parts=False)
+        host.leave(query.handle.running_member, None, "", parts=False)
         host.drop(query.handle.member)
         if not host.members:
             host.ended.wait(30)
@@ -74,6 +74,6 @@ class Hosts:
 def _host_of(query: RunningQuery) -> HostQuery | None:
     """The host in which a query is at work."""
     handle = query.handle
-    if not isinstance(handle, MemberHandle) or handle.aboard.gone.is_set() or handle.host.ended.is_set():
+    if not isinstance(handle, MemberHandle) or handle.running_member.departure.is_set() or handle.host.ended.is_set():
         return None
     return handle.host

@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.connectors.writing.batch_sink import BatchSink
 from millstream.errors import MillstreamError
-from millstream.history.holds import planned_end
-from millstream.mill.engine.known_queries import KnownQueries
-from millstream.mill.engine.prepared import Ready
+from millstream.history.reading_positions import planned_end
+from millstream.mill.engine.prepared_query import ReadyQuery
+from millstream.mill.engine.query_registry import QueryRegistry
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.starts import forget_starts, has_starts, starts_of
 from millstream.mill.home.home import Home
-from millstream.mill.hosts.boarding import Boarding, begin_of
 from millstream.mill.hosts.decisions import Decisions
 from millstream.mill.hosts.member_runs import MemberRuns
+from millstream.mill.hosts.member_start import MemberStart, begin_of
 from millstream.mill.hosts.running_hosts import RunningHosts
-from millstream.mill.stored.stored_rows import Kept
+from millstream.mill.stored.stored_rows import RowStore
 from millstream.plan.reads import streams_of
 from millstream.plan.sharing.states import begun_at
 from millstream.spark.hosts.compile_member import Candidate, compile_members
 from millstream.spark.hosts.host_query import HostQuery
-from millstream.spark.process.failures import told_in_a_sentence
+from millstream.spark.process.failures import translate_failures
 
 TRIES = 5
 """Once is enough for an idle host, twice for one that plans a batch just then."""
@@ -40,19 +40,19 @@ class Joiner:
     home: Home
     decisions: Decisions
     hosts: RunningHosts
-    queries: KnownQueries
+    queries: QueryRegistry
     runs: MemberRuns
 
-    def join(self, ready: Ready) -> RunningQuery | MillstreamError | None:
+    def join(self, ready: ReadyQuery) -> RunningQuery | MillstreamError | None:
         """What runs in a host that was there, or why it does not; None if there is none that could be joined."""
         prepared = ready.prepared
-        found = self.decisions.consider(prepared.query, prepared.plan, ready.manner.settings)
+        found = self.decisions.decide(prepared.query, prepared.plan, ready.manner.settings)
         host = self.hosts.open_to(found, prepared.query)
         if host is None:
             return None
         self.queries.let_go(ready)
         try:
-            with told_in_a_sentence(), host.sink.handing_out:
+            with translate_failures(), host.sink.handout_lock:
                 running = self._joined(ready, host)
         except MillstreamError as problem:
             return problem
@@ -62,7 +62,7 @@ class Joiner:
         self.queries.alone.pop(ready.name.lower(), None)
         return self.queries.know(running)
 
-    def _joined(self, ready: Ready, host: HostQuery) -> RunningQuery | None:
+    def _joined(self, ready: ReadyQuery, host: HostQuery) -> RunningQuery | None:
         if host.stopping or host.ended.is_set() or not host.members:
             return None
         place = self.home.joining_place(ready.name, ready.prepared.record, host.roster.folder)
@@ -85,18 +85,18 @@ class Joiner:
         self.home.undo(place)
         return None
 
-    def _board(self, ready: Ready, host: HostQuery, place: QueryPlace) -> Boarding | None:
+    def _board(self, ready: ReadyQuery, host: HostQuery, place: QueryPlace) -> MemberStart | None:
         """The query, if it begins now where the host is or further on."""
         query, streams = ready.prepared.query, streams_of(ready.prepared.plan)
         starts = starts_of(query, place, streams, self.runs.readers)
-        found = self.decisions.consider(query, ready.prepared.plan, ready.manner.settings, starts)
+        found = self.decisions.decide(query, ready.prepared.plan, ready.manner.settings, starts)
         if found.plan is None:
             return None
         begin = begin_of(found.plan.stream, starts)
         if begin.position < planned_end(host.roster.folder, found.plan.stream.name):
             return None
         state = None if found.plan.state is None else begun_at(found.plan.state, begin.mark)
-        return Boarding(ready, found.plan, found.buckets, state, place, begin)
+        return MemberStart(ready, found.plan, found.buckets, state, place, begin)
 
 
 class _Joining:
@@ -106,9 +106,9 @@ class _Joining:
         self._joiner, self._host = joiner, host
         self._opened = False
         self._sink: BatchSink | None = None
-        self._results: Kept | None = None
+        self._results: RowStore | None = None
 
-    def enroll(self, one: Boarding, since: int) -> bool:
+    def enroll(self, one: MemberStart, since: int) -> bool:
         """Write it down as a member, if that batch is still to be planned."""
         candidate = Candidate(one.place.id, one.ready.name, one.plan, one.state, one.begin)
         ((member, state),) = compile_members([candidate], self._host.host)

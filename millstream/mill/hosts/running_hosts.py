@@ -8,11 +8,11 @@ from pathlib import Path
 from millstream.catalog.definitions import Query
 from millstream.catalog.moment import At, Moment
 from millstream.errors import RunError
-from millstream.history.holds import planned_end
 from millstream.history.moments import begin_at
+from millstream.history.reading_positions import planned_end
 from millstream.mill.home.home import has_planned
 from millstream.mill.streams.readers import Readers
-from millstream.plan.sharing.decide import Considered
+from millstream.plan.sharing.sharing_decision import SharingDecision
 from millstream.spark.buckets import bucket_ids
 from millstream.spark.hosts.host_query import HostQuery
 
@@ -36,18 +36,18 @@ class RunningHosts:
         taken = {host.roster.folder for host in self}
         return next(folder for folder in folders if folder not in taken and not has_planned(folder))
 
-    def open_to(self, found: Considered, query: Query) -> HostQuery | None:
+    def open_to(self, found: SharingDecision, query: Query) -> HostQuery | None:
         """A host that still has before it all that a query is to read, and reads as the query would."""
         if found.plan is None or found.host is not None:
             return None
         stream = found.plan.stream.name
         return next((host for host in self.reading(found) if self._is_before(host, query, stream)), None)
 
-    def reading(self, found: Considered) -> list[HostQuery]:
+    def reading(self, found: SharingDecision) -> list[HostQuery]:
         """The hosts that read a kept stream as a query would, wherever they are."""
         return [host for host in self if self._takes(host, found)]
 
-    def _takes(self, host: HostQuery, found: Considered) -> bool:
+    def _takes(self, host: HostQuery, found: SharingDecision) -> bool:
         if found.plan is None or found.plan.stream.keep is None:
             return False
         same = (host.counts.stream, host.pace) == (found.plan.stream, found.pace)

@@ -12,16 +12,16 @@ from millstream.catalog.definitions import Definition, Query
 from millstream.errors import MillstreamError
 from millstream.mill.context import Context
 from millstream.mill.engine.engine import Engine
-from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.running import RunningQuery, has_started
 from millstream.mill.stored.catalog_store import RUNNING, Entry
 
 
 @dataclass(frozen=True)
-class Coming:
+class QueryCreation:
     """A new query that is stored as intended. `earlier` has its name now, if anything has; `intent` undoes it all."""
 
-    ready: Ready
+    ready: ReadyQuery
     entry: Entry
     at: Context
     earlier: Definition | None
@@ -52,7 +52,7 @@ class Coming:
             self.intent.__exit__(type(problem), problem, problem.__traceback__)
 
 
-def announce_query(query: Query, at: Context) -> Coming:
+def announce_query(query: Query, at: Context) -> QueryCreation:
     """Look whether a new query can be started, and take its name: others may not have it, nor drop what it uses."""
     definitions, engine = at.definitions, at.engine
     prepared = engine.starter.prepare(query)
@@ -62,12 +62,12 @@ def announce_query(query: Query, at: Context) -> Coming:
         engine.starter.check_state(prepared)
     earlier = definitions.catalog.at(key_of(query))
     intent = ExitStack()
-    stored = intent.enter_context(definitions.intended(entry))
+    stored = intent.enter_context(definitions.store_intent(entry))
     definitions.show(query, at.uses)
-    return Coming(Ready(prepared, manner), stored, at, earlier, intent)
+    return QueryCreation(ReadyQuery(prepared, manner), stored, at, earlier, intent)
 
 
-def create_queries(coming: Sequence[Coming], engine: Engine) -> Iterator[RunningQuery]:
+def create_queries(coming: Sequence[QueryCreation], engine: Engine) -> Iterator[RunningQuery]:
     """Start new queries, each from its checkpoint if there is one.
 
     If one cannot be started, those before it run, and nothing is left of it and of those behind it.

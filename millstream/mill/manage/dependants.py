@@ -13,7 +13,7 @@ from millstream.connectors.registry import connector
 from millstream.errors import MillstreamError, RunError
 from millstream.language.names import kind_of
 from millstream.mill.engine.engine import Engine
-from millstream.mill.engine.prepared import Prepared
+from millstream.mill.engine.prepared_query import PreparedQuery
 from millstream.mill.engine.starts import kept_starts
 from millstream.mill.stored.bind_again import bind_again
 from millstream.mill.stored.catalog_store import Entry
@@ -93,7 +93,7 @@ def bind_dependants(
     return made
 
 
-def check_state(changed: Definition, before: Prepared, now: Prepared, engine: Engine) -> None:
+def check_state(changed: Definition, before: PreparedQuery, now: PreparedQuery, engine: Engine) -> None:
     """Refuse a change after which a query that uses something could not go on from the state that it has."""
     reason = why_no_state(before, now, engine)
     if reason is not None:
@@ -103,7 +103,7 @@ def check_state(changed: Definition, before: Prepared, now: Prepared, engine: En
         )
 
 
-def why_no_state(before: Prepared, now: Prepared, engine: Engine) -> str | None:
+def why_no_state(before: PreparedQuery, now: PreparedQuery, engine: Engine) -> str | None:
     """Why a query could not go on from the state that it has; None if it can, or has none."""
     name = now.query.name
     record = engine.home.record_of(name)
@@ -114,7 +114,7 @@ def why_no_state(before: Prepared, now: Prepared, engine: Engine) -> str | None:
     return record.changes(now.record, engine.home.host_of(name) is None) or _other_places(before, now, engine)
 
 
-def _other_places(before: Prepared, now: Prepared, engine: Engine) -> str | None:
+def _other_places(before: PreparedQuery, now: PreparedQuery, engine: Engine) -> str | None:
     """Whether relative addresses of one text mean other places, as those of two scripts do."""
     was, becomes = _places(before, engine.base), _places(now, engine.base)
     for name, place in was.items():
@@ -123,7 +123,7 @@ def _other_places(before: Prepared, now: Prepared, engine: Engine) -> str | None
     return None
 
 
-def _places(prepared: Prepared, base: Path) -> dict[str, str]:
+def _places(prepared: PreparedQuery, base: Path) -> dict[str, str]:
     return {
         stream.name.lower(): absolute(Path(stream.source.base or base), stream.source.rest)
         for stream in streams_of(prepared.plan)

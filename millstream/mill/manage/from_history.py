@@ -18,10 +18,10 @@ from millstream.catalog.far_times import moment_text
 from millstream.catalog.moment import MICROSECOND, At, Moment
 from millstream.connectors.places.query_place import HOLD
 from millstream.errors import RunError
-from millstream.history.holds import read_to
 from millstream.history.index import Extent, Index, Piece
 from millstream.history.moments import Bound, begin_at
-from millstream.mill.engine.prepared import Ready
+from millstream.history.reading_positions import read_to
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.starts import kept_starts
 from millstream.mill.manage.new_state import NewState
 from millstream.plan.column_origins import has_state
@@ -39,7 +39,7 @@ class FromHistory(NewState):
 
     def beside(self) -> None:
         """Find where to begin, and fill up to where the old definition has come by now, which is most of the way."""
-        with self.engine.readers.pinned():
+        with self.engine.readers.pin():
             self.begun = self._begun()
             if not has_state(self.step.now.plan):
                 return
@@ -165,7 +165,7 @@ class FromHistory(NewState):
         engine, name = self.engine, self.step.before.query.name
         earlier = engine.queries.by_name.get(name.lower())
         results = None if earlier is None else earlier.results
-        running = engine.starter.start(Ready(self.step.before, self.manner, results))
+        running = engine.starter.start(ReadyQuery(self.step.before, self.manner, results))
         try:
             running.settle()
         except RunError as problem:

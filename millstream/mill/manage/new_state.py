@@ -83,7 +83,7 @@ class BegunNow(NewState):
     def when_stopped(self) -> None:
         """Pass over what the sources hold. Of histories nothing need be read for that."""
         readers = self.engine.readers
-        with readers.pinned():
+        with readers.pin():
             for name, stream in self.kept.items():
                 self.starts[name] = begin_at(readers.open(stream).log.index, stream.name, Moment(At.NOW))
             self.save()

@@ -14,7 +14,7 @@ from millstream.catalog.catalog import QUERY, RELATION, Catalog, Key
 from millstream.catalog.definitions import Query
 from millstream.errors import RunError
 from millstream.mill.context import Context
-from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.home.home import QUERIES, TABLES
 from millstream.mill.manner import Manner
@@ -55,7 +55,7 @@ def start_query(query: Query, at: Context) -> tuple[str, RunningQuery]:
         if running is not None:
             started = engine.starter.restart(query.name, manner)
         else:
-            started = engine.starter.start(Ready(engine.starter.prepare(query), manner))
+            started = engine.starter.start(ReadyQuery(engine.starter.prepare(query), manner))
     return f"started query {query.name}", started
 
 

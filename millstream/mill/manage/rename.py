@@ -20,7 +20,7 @@ from millstream.mill.answers import Answer
 from millstream.mill.context import Context
 from millstream.mill.manage.dependants import Dependant, bind_dependants, dependants_of
 from millstream.mill.manage.replace_definition import Change, carry_out_change, prepared_steps
-from millstream.mill.stored.bind_again import Again, bind_again
+from millstream.mill.stored.bind_again import BoundEntry, bind_again
 from millstream.mill.stored.catalog_store import Entry
 from millstream.plan.build import build
 from millstream.plan.column_origins import lineage_of
@@ -62,7 +62,7 @@ def rename(bound: NewName, at: Context) -> Answer:
     return Answer(f"renamed {kind} {old.name} to {bound.name}{note}")
 
 
-def _bound_again(renamed: Entry, old: Definition, trial: Catalog, at: Context) -> Again:
+def _bound_again(renamed: Entry, old: Definition, trial: Catalog, at: Context) -> BoundEntry:
     try:
         return bind_again(renamed, trial, at.definitions.base, at.definitions.home)
     except MillstreamError as problem:

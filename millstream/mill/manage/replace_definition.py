@@ -19,7 +19,7 @@ from millstream.language.names import kind_of
 from millstream.mill.answers import Answer
 from millstream.mill.context import Context
 from millstream.mill.engine.engine import Engine
-from millstream.mill.engine.prepared import Prepared, Ready
+from millstream.mill.engine.prepared_query import PreparedQuery, ReadyQuery
 from millstream.mill.engine.rename_starts import rename_starts
 from millstream.mill.engine.running import RunningQuery, has_started
 from millstream.mill.manage.dependants import (
@@ -35,13 +35,13 @@ from millstream.mill.manage.queries import carry_results, forget_left_over
 from millstream.mill.manage.step import Step
 from millstream.mill.manner import Manner
 from millstream.mill.stored.catalog_store import RENAMING, Entry
-from millstream.mill.stored.definitions import anchored, at_its_base, settings_of
+from millstream.mill.stored.definitions import anchor, at_its_base, settings_of
 from millstream.plan.reads import streams_of
 from millstream.spark.run.progress import Counts
 
 
 @dataclass(frozen=True)
-class Halted:
+class HaltedQuery:
     """A query that runs, and must stop for a change: for a step of it, or as it shares a reading with one that must."""
 
     running: RunningQuery
@@ -79,7 +79,7 @@ def replace_stated(bound: Replace, at: Context) -> Answer:
         entry = definitions.entry_for(new)
         new = at_its_base(new, entry, engine.base)
     else:
-        new = anchored(new, at.base) if at.base != engine.base else new
+        new = anchor(new, at.base) if at.base != engine.base else new
         entry = definitions.entry_for(new, at.base)
     done = replace_definition(bound.old, new, entry, at, bound.starting_now)
     started = done.started
@@ -103,7 +103,7 @@ def _check_fed(old: Definition, new: Definition) -> None:
     """Rows that were put into a stream are read as what they are: with its columns, and not in place of a source."""
     if not isinstance(old, Stream) or old.source is not None:
         return
-    if not isinstance(new, Stream) or new.source is not None or old.arriving != new.arriving:
+    if not isinstance(new, Stream) or new.source is not None or old.arriving_schema != new.arriving_schema:
         raise RunError(
             f"stream {old.name} cannot be replaced by one that has other columns or a SOURCE: the rows of a stream "
             f"without a source are put into it, and stay\nhelp: DROP STREAM {old.name}, and create it anew"
@@ -195,11 +195,11 @@ def _swap(change: Change, at: Context) -> list[RunningQuery]:
     before = [found for entry in change.entries if (found := definitions.store.at(entry.id)) is not None]
     earlier = definitions.catalog
     active = [step for step in change.steps if step.running is not None and step.running.is_active]
-    halted: list[Halted] = []
+    halted: list[HaltedQuery] = []
     started: list[RunningQuery] = []
     try:
-        halted += [_halted(step.running, step) for step in active if step.running is not None]
-        halted += [_halted(query) for query in engine.hosts.halt([one.running for one in halted])]
+        halted += [_make_halted(step.running, step) for step in active if step.running is not None]
+        halted += [_make_halted(query) for query in engine.hosts.halt([one.running for one in halted])]
         for one in halted:
             one.running.stop(closing=False)
         if change.state is not None:
@@ -279,19 +279,19 @@ def _rename_starts(was: Definition, is_: Definition, at: Context) -> None:
         rename_starts(at.engine.home, was.name, is_.name)
 
 
-def _write_record(prepared: Prepared, at: Context) -> None:
+def _write_record(prepared: PreparedQuery, at: Context) -> None:
     """What a query has left fits, whatever names it speaks of."""
     name = prepared.query.name
     if (record := at.engine.home.record_of(name)) is not None:
         at.engine.home.write_record(name, replace(prepared.record, id=record.id))
 
 
-def _halted(running: RunningQuery, step: Step | None = None) -> Halted:
-    return Halted(running, step, running.counts)
+def _make_halted(running: RunningQuery, step: Step | None = None) -> HaltedQuery:
+    return HaltedQuery(running, step, running.counts)
 
 
 def _start(
-    halted: Sequence[Halted], prepared: Sequence[Prepared | None], at: Context
+    halted: Sequence[HaltedQuery], prepared: Sequence[PreparedQuery | None], at: Context
 ) -> Iterator[RunningQuery | MillstreamError]:
     """Start again what was halted, those that share a reading together; their counts go on."""
     engine = at.engine
@@ -300,7 +300,7 @@ def _start(
         engine.queries.by_name.pop(one.running.name.lower(), None)
         engine.templates.forget(one.running.name)
         now = how or engine.starter.prepare(engine.catalog.query(one.running.name) or one.running.definition)
-        ready.append(Ready(now, one.running.manner, one.running.results))
+        ready.append(ReadyQuery(now, one.running.manner, one.running.results))
     for one, outcome in zip(halted, engine.starter.start_all(ready, despite=True), strict=True):
         if isinstance(outcome, RunningQuery):
             outcome.counts.go_on_from(one.counts)
@@ -319,7 +319,7 @@ def _carry_over(step: Step, at: Context) -> None:
         engine.queries.failures[is_] = reason
 
 
-def _start_as_it_was(halted: Sequence[Halted], at: Context) -> None:
+def _start_as_it_was(halted: Sequence[HaltedQuery], at: Context) -> None:
     """Let queries go on after a change that was undone; if that fails too, it is told as their failure."""
     outcomes: list[RunningQuery | MillstreamError]
     try:

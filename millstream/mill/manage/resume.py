@@ -9,16 +9,16 @@ from millstream.catalog.catalog import Broken, Catalog
 from millstream.catalog.definitions import PythonAggregate, Query, Stream
 from millstream.errors import MillstreamError
 from millstream.mill.engine.engine import Engine
-from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.rename_starts import rename_starts
 from millstream.mill.manage.queries import carry_results, complete_drop, forget_left_over
 from millstream.mill.manage.views import forget_without_query
 from millstream.mill.manner import Display, Manner
-from millstream.mill.stored.bind_again import Again, bind_again
+from millstream.mill.stored.bind_again import BoundEntry, bind_again
 from millstream.mill.stored.catalog_store import CREATING, DROPPING, RENAMING, STOPPED, Entry
 from millstream.mill.stored.definitions import Definitions, settings_of, wants_to_run
 from millstream.mill.stored.unknown_folders import unknown_folders
-from millstream.spark.process.failures import told_in_a_sentence
+from millstream.spark.process.failures import translate_failures
 from millstream.udas.python.declaration import add_folder
 
 
@@ -56,7 +56,7 @@ def resume(engine: Engine, display: Display) -> Resumed:
     return Resumed(tuple(queries), (*problems, *failures, *unknown_folders(definitions)))
 
 
-def _complete_renames(bound: Sequence[tuple[Entry, Again]], engine: Engine) -> list[str]:
+def _complete_renames(bound: Sequence[tuple[Entry, BoundEntry]], engine: Engine) -> list[str]:
     """Do the rest of an ALTER ... RENAME that was killed: what queries have left behind fits, under the new names."""
     store, home, problems = engine.definitions.store, engine.home, []
     for entry, again in bound:
@@ -84,7 +84,7 @@ def mend(engine: Engine, display: Display) -> list[str]:
     return [f"{entry.kind} {entry.name}" for entry, _ in bound]
 
 
-def _take_up(waiting: Sequence[Entry], engine: Engine) -> tuple[list[tuple[Entry, Again]], list[str]]:
+def _take_up(waiting: Sequence[Entry], engine: Engine) -> tuple[list[tuple[Entry, BoundEntry]], list[str]]:
     """Put entries into the catalog, broken or bound, and say what is wrong with the broken ones."""
     definitions = engine.definitions
     catalog = definitions.catalog.copy()
@@ -97,14 +97,16 @@ def _take_up(waiting: Sequence[Entry], engine: Engine) -> tuple[list[tuple[Entry
     return bound, problems
 
 
-def _start_all(bound: Sequence[tuple[Entry, Again]], engine: Engine, display: Display) -> tuple[list[str], list[str]]:
+def _start_all(
+    bound: Sequence[tuple[Entry, BoundEntry]], engine: Engine, display: Display
+) -> tuple[list[str], list[str]]:
     """Start the queries that are to run, together; their names, and why others did not start."""
-    ready: list[Ready] = []
+    ready: list[ReadyQuery] = []
     problems: dict[str, MillstreamError] = {}
     for entry, again in bound:
         if isinstance(again.definition, Query) and wants_to_run(entry):
             try:
-                ready.append(_ready(again.definition, entry, engine, display))
+                ready.append(_make_ready(again.definition, entry, engine, display))
             except MillstreamError as problem:
                 problems[entry.name] = problem
     queries = []
@@ -134,9 +136,9 @@ def stop_unnamed(definitions: Definitions) -> list[str]:
 
 def _bind_all(
     waiting: Sequence[Entry], catalog: Catalog, engine: Engine
-) -> tuple[list[tuple[Entry, Again]], list[str]]:
+) -> tuple[list[tuple[Entry, BoundEntry]], list[str]]:
     """Bind entries in the order in which they were made, and again as long as others come to be there by that."""
-    bound: list[tuple[Entry, Again]] = []
+    bound: list[tuple[Entry, BoundEntry]] = []
     reasons: dict[int, str] = {}
     while True:
         left = []
@@ -159,7 +161,7 @@ def _bind_all(
     return sorted(bound, key=lambda pair: pair[0].id), problems
 
 
-def _bind(entry: Entry, catalog: Catalog, engine: Engine) -> Again:
+def _bind(entry: Entry, catalog: Catalog, engine: Engine) -> BoundEntry:
     again = bind_again(entry, catalog, engine.base, engine.home)
     if isinstance(again.definition, PythonAggregate) and entry.base:
         add_folder(entry.base)
@@ -170,7 +172,7 @@ def _bind(entry: Entry, catalog: Catalog, engine: Engine) -> Again:
     return again
 
 
-def _ready(query: Query, entry: Entry, engine: Engine, display: Display) -> Ready:
-    with told_in_a_sentence():
+def _make_ready(query: Query, entry: Entry, engine: Engine, display: Display) -> ReadyQuery:
+    with translate_failures():
         engine.home.host_of(query.name)  # says so if it cannot tell
-        return Ready(engine.starter.prepare(query), Manner(settings_of(entry), display))
+        return ReadyQuery(engine.starter.prepare(query), Manner(settings_of(entry), display))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.mill.engine.prepared import Prepared
+from millstream.mill.engine.prepared_query import PreparedQuery
 from millstream.mill.engine.running import RunningQuery
 
 
@@ -12,6 +12,6 @@ from millstream.mill.engine.running import RunningQuery
 class Step:
     """A query that a change concerns: as it is, as it is to be, and as it runs, if it does."""
 
-    before: Prepared
-    now: Prepared
+    before: PreparedQuery
+    now: PreparedQuery
     running: RunningQuery | None

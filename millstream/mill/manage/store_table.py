@@ -38,7 +38,7 @@ def store_table(bound: Store, at: Context) -> Answer:
             except SPARK_ERRORS as problem:
                 raise RunError(f"table {bound.name} could not be made: {explain_failure(problem)}") from problem
 
-        _put(table, cast("Table | None", bound.replaced), write, at)
+        _write_table(table, cast("Table | None", bound.replaced), write, at)
     return Answer(f"{'created' if bound.replaced is None else 'replaced'} table {bound.name}")
 
 
@@ -46,22 +46,22 @@ def create_table(table: StoredTable, replaced: Table | None, at: Context) -> Ans
     """Make an empty table; one that an earlier run made has its rows, and must have these columns."""
     before = at.definitions.store.find(key_of(table))
     if replaced is None and before is not None and COLUMNS in before.details and before.folder is not None:
-        made = _placed(table, before.folder, at)
+        made = _place_table(table, before.folder, at)
         if at.engine.stored.has(Path(made.source.rest)):
             _check_columns(made, before)
             at.definitions.add(made, at.definitions.entry_for(made, at.base, columns=_columns(made)), at.uses)
             rows = count_rows(at.engine.stored.folder_of(made))
             return Answer(f"created table {table.name}, with {rows} row{'' if rows == 1 else 's'} from before")
-    _put(table, replaced, lambda folder: folder.mkdir(), at)
+    _write_table(table, replaced, lambda folder: folder.mkdir(), at)
     word = "created table" if replaced is None else "replaced table"
     return Answer(f"{word} {table.name}{'' if replaced is None else '; it is empty'}")
 
 
-def _put(table: StoredTable, replaced: Table | None, write: Callable[[Path], None], at: Context) -> None:
+def _write_table(table: StoredTable, replaced: Table | None, write: Callable[[Path], None], at: Context) -> None:
     """Write rows into a new folder, and put the table with them into the catalog; the rows before are gone then."""
     definitions, engine = at.definitions, at.engine
     file = definitions.new_table_folder(table.name)
-    made = _placed(table, file, at)
+    made = _place_table(table, file, at)
     before = definitions.store.find(key_of(table))
     try:
         engine.stored.replace(Path(made.source.rest), write)
@@ -74,10 +74,10 @@ def _put(table: StoredTable, replaced: Table | None, write: Callable[[Path], Non
         engine.stored.remove(made)
         raise
     if before is not None and before.folder is not None and COLUMNS in before.details:
-        engine.stored.remove(_placed(table, before.folder, at))
+        engine.stored.remove(_place_table(table, before.folder, at))
 
 
-def _placed(table: StoredTable, file: str, at: Context) -> StoredTable:
+def _place_table(table: StoredTable, file: str, at: Context) -> StoredTable:
     """The table with its folder in the home."""
     return replace(table, source=Address(STORED.kind, str(at.engine.home.root / TABLES / file)))
 
@@ -91,11 +91,11 @@ def _check_columns(table: StoredTable, before: Entry) -> None:
     if known != _columns(table):
         had = Schema(Column(name, sql_type(type_), nullable) for name, type_, nullable in known)
         raise RunError(
-            f"table {table.name} has rows from before with the columns {_told(had)}, and now it would have "
-            f"{_told(table.schema)}\nhelp: keep its columns as they were; or begin with --resume, and DROP TABLE "
+            f"table {table.name} has rows from before with the columns {_spell(had)}, and now it would have "
+            f"{_spell(table.schema)}\nhelp: keep its columns as they were; or begin with --resume, and DROP TABLE "
             f"{table.name}"
         )
 
 
-def _told(schema: Schema) -> str:
+def _spell(schema: Schema) -> str:
     return ", ".join(map(str, schema))

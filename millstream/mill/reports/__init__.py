@@ -1,1 +1,1 @@
-"""What a mill tells of its definitions and queries: lists, descriptions, analyses, reasons."""
+"""Reports on definitions and queries: lists, descriptions, analyses, reasons."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import steps
-from millstream.plan.explain import explain, told
+from millstream.plan.explain import explain, walk_steps
 from millstream.plan.physical.nodes import ArrowRead, Exchange, Noted, Observed, SparkRead, Stage
 from millstream.plan.split import Split
 from millstream.spark.run.progress import Counts
@@ -28,14 +28,14 @@ class Analysis:
     @property
     def text(self) -> str:
         """The plan with the figures of its steps, and of the whole."""
-        return "\n".join([explain(self.plan, self._words), *self._closing()])
+        return "\n".join([explain(self.plan, self._words), *self._list_totals()])
 
     @property
     def steps(self) -> list[dict[str, object]]:
         """The steps from the last to the first, each with its depth, what was chosen, and its figures."""
         return [
             {"depth": depth, "step": step.label(), "notes": list(notes), **self.figures(node), **self._by_sink(node)}
-            for depth, node, step, notes in told(self.plan)
+            for depth, node, step, notes in walk_steps(self.plan)
         ]
 
     def figures(self, node: Node) -> Figures:
@@ -44,7 +44,7 @@ class Analysis:
         for each in _same_step(node):
             match each:
                 case Exchange():
-                    found.update(self._exchanged(each))
+                    found.update(self._list_exchange(each))
                 case Stage():
                     found.update(self._stage(each))
                 case Observed(number=number) if number in self.counts.steps.rows:
@@ -66,7 +66,7 @@ class Analysis:
     def _words(self, node: Node) -> tuple[str, ...]:
         """The figures of a step as one line, at most."""
         shares = self._by_sink(node).get("sinks", {})
-        given = ", ".join(f"{_counted(rows, 'row')} to {sink}" for sink, rows in shares.items())
+        given = ", ".join(f"{_count_text(rows, 'row')} to {sink}" for sink, rows in shares.items())
         parts = [*([given] if given else []), *_parts(self.figures(node))]
         return (f"-> {', '.join(parts)}",) if parts else ()
 
@@ -75,7 +75,7 @@ class Analysis:
         stages = [step for step in steps(self.plan) if isinstance(step, Stage)]
         return {id(feed): (stage.number, number) for stage in stages for number, feed in enumerate(stage.feeds)}
 
-    def _exchanged(self, exchange: Exchange) -> Iterator[tuple[str, int | float]]:
+    def _list_exchange(self, exchange: Exchange) -> Iterator[tuple[str, int | float]]:
         stage, number = self._feeds[id(exchange)]
         known = self.counts.steps.stages.get(stage)
         if known is None or number not in known.feeds:
@@ -102,9 +102,11 @@ class Analysis:
         if tasks is not None and tasks.clear and stage.number in tasks.before:
             yield "task_seconds_before", round(tasks.before[stage.number], 3)
 
-    def _closing(self) -> Iterator[str]:
+    def _list_totals(self) -> Iterator[str]:
         counts = self.counts
-        batches = "" if self.bounded else f"{_counted(counts.batches, 'batch')} of {_counted(counts.rows_in, 'row')}, "
+        batches = (
+            "" if self.bounded else f"{_count_text(counts.batches, 'batch')} of {_count_text(counts.rows_in, 'row')}, "
+        )
         yield f"{batches}{counts.busy_seconds:.3f} seconds"
         phases = [f"{seconds:.3f} of {name}" for name, seconds in counts.phases.items()]
         if phases:
@@ -131,14 +133,14 @@ def _parts(figures: Figures) -> list[str]:
     found = dict(figures)
     parts = []
     if "rows" in found:
-        parts.append(_counted(found["rows"], "row"))
+        parts.append(_count_text(found["rows"], "row"))
     if "came" in found:
         parts.append(f"from {found['came']:,} that came as {_size(found['bytes'])}")
-        parts.append(f"{found['seconds']:.3f} seconds in {_counted(found['buckets'], 'bucket')}")
+        parts.append(f"{found['seconds']:.3f} seconds in {_count_text(found['buckets'], 'bucket')}")
     if "state_bytes" in found:
         parts.append(f"state {_size(found['state_bytes'])}")
     if "read" in found:
-        parts.append(f"{_counted(found['read'], 'row')} of {_counted(found['files'], 'file')} read")
+        parts.append(f"{_count_text(found['read'], 'row')} of {_count_text(found['files'], 'file')} read")
     if "exchanged" in found:
         parts.append(f"{found['exchanged']:,} exchanged after {found['seconds_before']:.3f} seconds")
     if "task_seconds_before" in found:
@@ -148,7 +150,7 @@ def _parts(figures: Figures) -> list[str]:
     return parts
 
 
-def _counted(number: float, noun: str) -> str:
+def _count_text(number: float, noun: str) -> str:
     plural = "es" if noun.endswith("ch") else "s"
     return f"{number:,} {noun}{'' if number == 1 else plural}"
 

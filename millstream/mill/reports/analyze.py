@@ -63,7 +63,7 @@ def analyze_table(plan: Node, host: Host) -> Analysis:
     frame = readable(lower(plan, host))
     lowered = time.perf_counter()
     try:
-        with _grouped(host) as group:
+        with _group_jobs(host) as group:
             frame.toArrow()
     except SPARK_ERRORS as problem:
         raise RunError(explain_failure(problem)) from problem
@@ -77,14 +77,14 @@ def analyze_table(plan: Node, host: Host) -> Analysis:
             "timestamp": "1970-01-01T00:00:00Z",
             "sources": [],
             "durationMs": {name: 1000 * seconds for name, seconds in phases.items()},
-            "observedMetrics": _observed(frame),
+            "observedMetrics": _read_metrics(frame),
         }
     )
     return Analysis(plan, counts, bounded=True)
 
 
 @contextmanager
-def _grouped(host: Host) -> Iterator[str]:
+def _group_jobs(host: Host) -> Iterator[str]:
     """A name for the jobs that Spark starts meanwhile."""
     context = host.spark.sparkContext
     before, group = context.getLocalProperty(GROUP), f"analyze.{uuid.uuid4().hex[:8]}"
@@ -95,7 +95,7 @@ def _grouped(host: Host) -> Iterator[str]:
         context.setLocalProperty(GROUP, cast("str", before))  # None takes it away
 
 
-def _observed(frame: DataFrame) -> dict[str, dict[str, Any]]:
+def _read_metrics(frame: DataFrame) -> dict[str, dict[str, Any]]:
     """The metrics of a frame whose rows have been computed, in the form in which a streaming query tells them."""
     jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
     metrics = frame._jdf.queryExecution().observedMetrics()  # noqa: SLF001

@@ -30,11 +30,11 @@ from millstream.mill.answers import table_of
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.reports.list_queries import COLUMNS, DONE
 
-Kept = Callable[[Stream], str]
+DescribeHistory = Callable[[Stream], str]
 """Tells what is kept of a stream."""
 
 
-def headline(title: str, definition: Definition, kept: Kept = lambda stream: "") -> str:
+def headline(title: str, definition: Definition, kept: DescribeHistory = lambda stream: "") -> str:
     """One line on what a name means."""
     match definition:
         case Stream():
@@ -95,7 +95,7 @@ def listing(
     catalog: Catalog,
     settings: Settings,
     running: Mapping[str, RunningQuery],
-    kept: Kept,
+    kept: DescribeHistory,
     queries: Iterable[tuple[object, ...]] = (),
 ) -> pa.Table:
     """The table that SHOW gives; `queries` are the rows of SHOW QUERIES. What is broken is told with its reason."""
@@ -108,23 +108,23 @@ def listing(
                 else (d.name, str(d.schema), d.time, _origin(d), "")
                 for d in streams
             ]
-            broken = [(b.name, None, None, f"broken: {b.reason}", "") for b in _broken("stream", catalog)]
+            broken = [(b.name, None, None, f"broken: {b.reason}", "") for b in _find_broken("stream", catalog)]
             return table_of(["stream", "columns", "time stamp", "from", "keeps"], [*rows, *broken])
         case "TABLES":
             tables = [(t.name, str(t.schema), _place(t)) for t in catalog.all(Table) if not isinstance(t, View)]
-            lost = [(b.name, None, f"broken: {b.reason}") for b in _broken("table", catalog)]
+            lost = [(b.name, None, f"broken: {b.reason}") for b in _find_broken("table", catalog)]
             return table_of(["table", "columns", "from"], [*tables, *lost])
         case "VIEWS":
             views = [
                 (v.name, str(v.schema), ", ".join(v.query.keys), " ".join(v.query.text.split()))
                 for v in catalog.all(View)
             ]
-            fallen = [(b.name, None, None, f"broken: {b.reason}") for b in _broken("view", catalog)]
+            fallen = [(b.name, None, None, f"broken: {b.reason}") for b in _find_broken("view", catalog)]
             return table_of(["view", "columns", "key", "text"], [*views, *fallen])
         case "SINKS":
             sinks = [(s.name, str(s.address)) for s in catalog.all(Sink)]
             return table_of(
-                ["sink", "to"], [*sinks, *((b.name, f"broken: {b.reason}") for b in _broken("sink", catalog))]
+                ["sink", "to"], [*sinks, *((b.name, f"broken: {b.reason}") for b in _find_broken("sink", catalog))]
             )
         case "QUERIES":
             return table_of([*COLUMNS, *DONE], list(queries))
@@ -137,7 +137,7 @@ def listing(
                 ["aggregate", "kind", "parameters", "result", "answers"],
                 [
                     *((a.name, kind_of(a), str(a.parameters), str(a.result), _aggregate(a)) for a in known),
-                    *((b.name, b.kind, None, None, f"broken: {b.reason}") for b in _broken("aggregate", catalog)),
+                    *((b.name, b.kind, None, None, f"broken: {b.reason}") for b in _find_broken("aggregate", catalog)),
                 ],
             )
         case "SETTINGS":
@@ -148,7 +148,7 @@ def listing(
     raise ValueError(what)
 
 
-def _broken(kind: str, catalog: Catalog) -> list[Broken]:
+def _find_broken(kind: str, catalog: Catalog) -> list[Broken]:
     """The broken definitions of a kind, window aggregates among the aggregates."""
     return [broken for broken in catalog.broken.values() if broken.kind.split()[-1] == kind]
 

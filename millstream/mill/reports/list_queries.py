@@ -1,4 +1,4 @@
-"""What SHOW QUERIES says of each query: its state and since when, its version, and what it has done."""
+"""The rows of SHOW QUERIES: the state of each query and since when, its version, and its counts."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from millstream.spark.stage.registration_log import HANDLE
 @carry_out.register
 def _register(bound: Registering, at: Context) -> Answer:
     templates = at.engine.templates
-    rows, handles = (bound.rows, bound.handles) if isinstance(bound.rows, pa.Table) else _selected(bound.rows, at)
+    rows, handles = (bound.rows, bound.handles) if isinstance(bound.rows, pa.Table) else _select_rows(bound.rows, at)
     try:
         named, new = templates.register(bound.template, rows, handles)
     except Misfit as problem:
@@ -33,7 +33,7 @@ def _register(bound: Registering, at: Context) -> Answer:
     return Answer(f"registered {new} with {bound.template}{shown}{known}")
 
 
-def _selected(select: Select, at: Context) -> tuple[pa.Table, list[str | None]]:
+def _select_rows(select: Select, at: Context) -> tuple[pa.Table, list[str | None]]:
     """The rows of a SELECT, and their handles if it gives some."""
     try:
         with at.engine.bounded.frame(select, at.settings, at.catalog) as frame:
@@ -67,16 +67,16 @@ def _list(bound: RegistrationListing, at: Context) -> Answer:
     if bound.template is not None:
         template = templates.named(bound.template)
         table = template.table().rename_columns(["handle", *template.parameters.names])
-        return Answer(_counted(table), table=table)
-    tables = [_described(template) for template in templates.all()]
+        return Answer(_count_text(table), table=table)
+    tables = [_list_registrations(template) for template in templates.all()]
     asleep = "".join(f"; those of {name} are known once it is started" for name in templates.asleep)
     columns = ["handle", "query", "arguments"]
     empty = pa.table({name: pa.array([], pa.string()) for name in columns})
     whole = pa.concat_tables([empty, *tables])
-    return Answer(f"{_counted(whole)}{asleep}", table=whole)
+    return Answer(f"{_count_text(whole)}{asleep}", table=whole)
 
 
-def _described(template: Template) -> pa.Table:
+def _list_registrations(template: Template) -> pa.Table:
     """The registrations of a template beside those of others, with their arguments as texts."""
     table = template.table()
     names = table.column_names[1:]
@@ -86,5 +86,5 @@ def _described(template: Template) -> pa.Table:
     return pa.table({"handle": table[HANDLE], "query": query, "arguments": pa.array(texts, pa.string())})
 
 
-def _counted(table: pa.Table) -> str:
+def _count_text(table: pa.Table) -> str:
     return f"{table.num_rows} registration{'' if table.num_rows == 1 else 's'}"

@@ -20,7 +20,7 @@ NONE = -1
 """Before the first batch."""
 
 
-class Found(NamedTuple):
+class AnswerRows(NamedTuple):
     """Answers of a registration: the rows, the newest batch that was looked at, and whether older ones are gone."""
 
     rows: pa.Table
@@ -35,7 +35,7 @@ class AnswersOf(Protocol):
         """Keep the answers of a batch; one that comes again takes the place of what it was."""
         ...
 
-    def of(self, number: int, after: int = NONE) -> Found:
+    def of(self, number: int, after: int = NONE) -> AnswerRows:
         """The answers of a registration that came with later batches."""
         ...
 
@@ -83,13 +83,13 @@ class KeptAnswers:
             self._trim()
             self._changed.notify_all()
 
-    def of(self, number: int, after: int = NONE) -> Found:
+    def of(self, number: int, after: int = NONE) -> AnswerRows:
         """The answers of a registration that came with later batches."""
         with self._changed:
             tables = [table for batch, table in self._tables.items() if batch > after]
             newest, lost = max([after, *self._tables]), self._dropped > after
         whole = pa.concat_tables([self._schema.empty_table(), *tables])
-        return Found(whole.filter(pc.equal(whole[NUMBER], number)), newest, lost)
+        return AnswerRows(whole.filter(pc.equal(whole[NUMBER], number)), newest, lost)
 
     def wait(self, after: int, timeout: float | None) -> bool:
         """Wait for answers of a later batch; False if none came in time, or if there will be none."""

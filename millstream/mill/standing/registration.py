@@ -32,7 +32,7 @@ class Registration:
     def subscribe(self, timeout: float | None = None) -> Iterator[pa.Table]:
         """The answers that are kept and then new ones; ends with the query, or after `timeout` idle seconds."""
         after, template = NONE, self._templates.of(self.handle)
-        while (found := template.news(self.handle, after, timeout)) is not None:
+        while (found := template.wait_for_answers(self.handle, after, timeout)) is not None:
             after = found.newest
             if found.rows.num_rows:
                 yield found.rows

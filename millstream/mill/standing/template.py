@@ -16,7 +16,7 @@ from millstream.catalog.fit_values import fit_values
 from millstream.catalog.schema import Schema
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
-from millstream.mill.standing.kept_answers import NONE, NUMBER, AnswersOf, Found, KeptAnswers
+from millstream.mill.standing.kept_answers import NONE, NUMBER, AnswerRows, AnswersOf, KeptAnswers
 from millstream.mill.standing.unclaimed import Unclaimed
 from millstream.operators.match.patterns import bad_pattern
 from millstream.operators.match.predicate_index import ID
@@ -154,7 +154,7 @@ class Template:
             wanted = list(handles) or [None] * rows.num_rows
             known = self._unclaimed.claim(fitted, wanted, self._handles.get)
             new = [place for place, handle in enumerate(known) if handle is None]
-            named = self._named([wanted[place] for place in new], first)
+            named = self._name_handles([wanted[place] for place in new], first)
             numbers = range(first, first + len(new))
             if new:
                 arrays = [pa.array(numbers, pa.int64()), pa.array(named, pa.string())]
@@ -212,7 +212,7 @@ class Template:
 
     # -- answers -----------------------------------------------------------------------------------------------
 
-    def invoke(self, handle: str, since: datetime | None = None, last: bool = False) -> Found:
+    def invoke(self, handle: str, since: datetime | None = None, last: bool = False) -> AnswerRows:
         """The answers of a registration that are kept: all, those since a time, or those not given to it yet."""
         number = self.number(handle)
         assert self._answers is not None  # noqa: S101  (since it runs)
@@ -228,7 +228,7 @@ class Template:
             rows = rows.filter(pc.greater_equal(rows[self._time], pa.scalar(since, pa.timestamp("us", tz="UTC"))))
         return found._replace(rows=rows.drop_columns([NUMBER]))
 
-    def news(self, handle: str, after: int, timeout: float | None) -> Found | None:
+    def wait_for_answers(self, handle: str, after: int, timeout: float | None) -> AnswerRows | None:
         """The answers of a registration with later batches, when there are some; None if there will be none in time."""
         number = self.number(handle)
         assert self._answers is not None  # noqa: S101
@@ -321,7 +321,7 @@ class Template:
                     )
                 return
 
-    def _named(self, handles: Sequence[str | None], first: int) -> list[str]:
+    def _name_handles(self, handles: Sequence[str | None], first: int) -> list[str]:
         """A handle for each registration; all must be free."""
         named: list[str] = []
         taken: set[str] = set()

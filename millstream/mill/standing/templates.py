@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.catalog.definitions import Query
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError, suggest
-from millstream.mill.standing.kept_answers import Found
+from millstream.mill.standing.kept_answers import AnswerRows
 from millstream.mill.standing.template import Template
 from millstream.plan.algebra import Node
 from millstream.plan.column_origins import steps
@@ -98,7 +98,7 @@ class Templates:
             for template, theirs in by_template.values():
                 template.unregister(theirs)
 
-    def invoke(self, handle: str, since: datetime | None = None, last: bool = False) -> Found:
+    def invoke(self, handle: str, since: datetime | None = None, last: bool = False) -> AnswerRows:
         """The answers of a registration that are kept."""
         template = self.of(handle)
         template.let_go()  # who asks for answers, in a bounded run, has registered what is to have some

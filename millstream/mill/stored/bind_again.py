@@ -26,7 +26,7 @@ from millstream.udas.statements import CreateAggregate, CreatePythonAggregate
 
 
 @dataclass(frozen=True)
-class Again:
+class BoundEntry:
     """A definition that was bound again, what it uses, and how its class is imported if it has one."""
 
     definition: Definition
@@ -34,13 +34,13 @@ class Again:
     load: Callable[[], tuple[str, ...]] | None = None
 
 
-def bind_again(entry: Entry, catalog: Catalog, base: Path, home: Home) -> Again:
+def bind_again(entry: Entry, catalog: Catalog, base: Path, home: Home) -> BoundEntry:
     """The definition that an entry is in a catalog, which need not be without it. Relative addresses start from `base`.
 
     What does not bind any more raises the error of the binder.
     """
     if COLUMNS in entry.details:
-        return Again(_stored_table(entry, home), ())
+        return BoundEntry(_stored_table(entry, home), ())
     statements = parse(entry.text)
     if len(statements) != 1:
         raise RunError(f"the stored text of {entry.kind} {entry.name} is damaged")
@@ -66,13 +66,13 @@ def bind_again(entry: Entry, catalog: Catalog, base: Path, home: Home) -> Again:
             raise RunError(f"the stored text of {entry.kind} {entry.name} defines nothing")
     found = replace(found, name=entry.name)  # a query that feeds a sink may have been given any name
     found = at_its_base(found, entry, base)
-    return Again(found, uses - {key_of(found)}, load)
+    return BoundEntry(found, uses - {key_of(found)}, load)
 
 
 def bind_noting(statement: Statement, catalog: Catalog) -> tuple[Bound, frozenset[Key]]:
     """What a statement asks for, and the keys of what it uses."""
     uses: set[Key] = set()
-    bound = bind(statement, catalog.noting(uses))
+    bound = bind(statement, catalog.record_lookups(uses))
     of_values = isinstance(statement, Register) and statement.select is None  # by the thousand
     if not (of_values or isinstance(statement, CreateStream | CreateTable | CreateStoredTable | CreateSink)):
         # The binder takes all aggregates from the catalog at once.

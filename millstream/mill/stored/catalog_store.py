@@ -96,10 +96,10 @@ class CatalogStore:
         self._clock = clock or (lambda: datetime.now(UTC))
         self._lock = threading.RLock()
         self._depth = 0
-        with self._told():
+        with self._explain_failures():
             self._db = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
         try:
-            with self._told():
+            with self._explain_failures():
                 self._open(durable)
         except BaseException:
             self._db.close()
@@ -121,7 +121,7 @@ class CatalogStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What is changed within is changed as one; if it fails, nothing is."""
-        with self._lock, self._told():
+        with self._lock, self._explain_failures():
             outermost = self._depth == 0
             if outermost:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -139,18 +139,18 @@ class CatalogStore:
 
     def entries(self) -> list[Entry]:
         """All of them, the oldest first."""
-        with self._lock, self._told():
+        with self._lock, self._explain_failures():
             return [_entry(row) for row in self._db.execute(f"SELECT {_COLUMNS} FROM definition ORDER BY id")]  # noqa: S608
 
     def find(self, key: Key) -> Entry | None:
         """The entry that has a key."""
-        with self._lock, self._told():
+        with self._lock, self._explain_failures():
             found = self._db.execute(f"SELECT {_COLUMNS} FROM definition WHERE space = ? AND key = ?", key).fetchone()  # noqa: S608
         return None if found is None else _entry(found)
 
     def at(self, id_: int) -> Entry | None:
         """The entry that has an id."""
-        with self._lock, self._told():
+        with self._lock, self._explain_failures():
             return self._at(id_)
 
     def put(self, entry: Entry) -> Entry:
@@ -190,7 +190,7 @@ class CatalogStore:
     def versions(self, entry: Entry) -> list[Version]:
         """The versions of an entry, the oldest first."""
         asked = "SELECT version, name, text, at FROM version WHERE definition = ? ORDER BY version"
-        with self._lock, self._told():
+        with self._lock, self._explain_failures():
             return [Version(*row) for row in self._db.execute(asked, (entry.id,))]
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ class CatalogStore:
         self._db.execute(f"INSERT INTO definition ({_COLUMNS}) VALUES ({marks})", _row(entry))  # noqa: S608
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explain_failures(self) -> Iterator[None]:
         """Problems with the file, in a sentence."""
         try:
             yield

@@ -32,7 +32,7 @@ class Claims:
         self._definitions = definitions
         self._left = set(definitions.unclaimed)
 
-    def known(self, statement: Statement, base: Path) -> Bound | None:
+    def find_same(self, statement: Statement, base: Path) -> Bound | None:
         """What a statement asks for if it says what is there already; None if it must be bound."""
         for key in self._keys(statement):
             if key not in self._left:

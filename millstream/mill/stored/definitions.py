@@ -109,7 +109,7 @@ class Definitions:
         self.unclaimed.discard(entry.key)
 
     @contextmanager
-    def intended(self, entry: Entry) -> Iterator[Entry]:
+    def store_intent(self, entry: Entry) -> Iterator[Entry]:
         """Store an entry before what it speaks of is done; if that fails, the store is as it was."""
         before = self.store.find((entry.space, entry.name.lower()))
         stored = self.store.put(replace(entry, pending=CREATING) if before is None else entry)
@@ -165,11 +165,11 @@ class Definitions:
 
     def new_query_folder(self, name: str) -> str:
         """The file name of a further folder for a query that begins anew."""
-        return self.home.free_file(QUERIES, name, self._taken(QUERIES))
+        return self.home.free_file(QUERIES, name, self._taken_folders(QUERIES))
 
     def new_table_folder(self, name: str) -> str:
         """The file name of a folder for the rows of a table."""
-        return self.home.free_file(TABLES, name, self._taken(TABLES))
+        return self.home.free_file(TABLES, name, self._taken_folders(TABLES))
 
     def take_folder_back(self, definition: Definition) -> None:
         """Say that the name of a definition has no folder any more."""
@@ -179,9 +179,9 @@ class Definitions:
 
     def _new_folder(self, entry: Entry) -> str | None:
         kind = folder_kind(entry)
-        return None if kind is None else self.home.free_file(kind, entry.name, self._taken(kind))
+        return None if kind is None else self.home.free_file(kind, entry.name, self._taken_folders(kind))
 
-    def _taken(self, kind: str) -> set[str]:
+    def _taken_folders(self, kind: str) -> set[str]:
         return {entry.folder for entry in self.store.entries() if entry.folder and folder_kind(entry) == kind}
 
     def give_folder(self, entry: Entry) -> None:
@@ -219,10 +219,10 @@ def at_its_base(definition: Definition, entry: Entry, home: Path) -> Definition:
     if not entry.base:
         return definition
     was = Path(entry.base)
-    return anchored(definition, was) if entry.details.get(ANCHORED) else at_base(definition, was, home)
+    return anchor(definition, was) if entry.details.get(ANCHORED) else at_base(definition, was, home)
 
 
-def anchored(definition: Definition, base: Path) -> Definition:
+def anchor(definition: Definition, base: Path) -> Definition:
     """The definition with a relative address made absolute."""
     match definition:
         case Stream(source=Address() as source) if connector(source).path:

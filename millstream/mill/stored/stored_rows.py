@@ -15,13 +15,13 @@ from millstream.connectors.places.query_place import QueryPlace
 from millstream.errors import RunError
 from millstream.mill.home.home import QUERIES, Home
 from millstream.mill.home.query_record import QueryRecord
-from millstream.store.batch_log import BatchLog, alike
+from millstream.store.batch_log import BatchLog, have_same_columns
 from millstream.store.feed import Feed
 from millstream.store.versions import Versions
 from millstream.store.view_store import ViewColumns, ViewStore, reopened, schema_in
 from millstream.store.view_versions import ViewVersions
 
-Kept = BatchLog | ViewStore
+RowStore = BatchLog | ViewStore
 """Where the rows of a query are kept."""
 
 MANY_FILES = 64
@@ -55,7 +55,11 @@ class StoredRows:
         """
         folder = place.folder / RESULTS
         if earlier is not None:
-            if earlier.folder == folder and alike(earlier.arriving, schema) and not (place.fresh or earlier.closed):
+            if (
+                earlier.folder == folder
+                and have_same_columns(earlier.arriving_schema, schema)
+                and not (place.fresh or earlier.closed)
+            ):
                 return earlier
             earlier.close()
         if not query.keys:
@@ -113,7 +117,7 @@ class StoredRows:
     def newest(self, folder: Path) -> Path | None:
         """The newest version of that of which a folder holds one; None if it is no folder of ours."""
         if (view := self._views.get(folder.parent)) is not None:
-            return view.lately()
+            return view.recent_folder()
         versions = self._versions.get(folder.parent)
         return None if versions is None else versions.newest()
 

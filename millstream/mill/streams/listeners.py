@@ -9,7 +9,7 @@ from millstream.connectors.listeners import Listener, listener_of
 from millstream.errors import RunError
 from millstream.mill.home.home import Home
 
-Lost = Callable[[str, RunError], None]
+OnLoss = Callable[[str, RunError], None]
 """Is told which stream nothing comes into any more, and why."""
 
 
@@ -22,7 +22,7 @@ class Listeners:
         self._home = home
         self._listens = listens
 
-    def open(self, stream: Stream, lost: Lost) -> str:
+    def open(self, stream: Stream, lost: OnLoss) -> str:
         """Open the port of a stream if it has one, and say so."""
         log = self._home.log_of(stream.name)
         name = [stream.name]

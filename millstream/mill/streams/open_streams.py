@@ -10,14 +10,14 @@ from millstream.catalog.definitions import Stream
 from millstream.mill.engine.runtime import Runtime
 from millstream.mill.home.home import Home
 from millstream.mill.streams.fed_columns import check_fed
-from millstream.mill.streams.listeners import Listeners, Lost
+from millstream.mill.streams.listeners import Listeners, OnLoss
 from millstream.mill.streams.readers import Readers
 
 
 class OpenStreams:
     """Opens and closes streams; `lost` is told when nothing comes into one any more."""
 
-    def __init__(self, home: Home, runtime: Runtime, lost: Lost) -> None:
+    def __init__(self, home: Home, runtime: Runtime, lost: OnLoss) -> None:
         self._home, self._runtime, self._lost = home, runtime, lost
         self._once = runtime.place.once
         self.listeners = Listeners(home, listens=not self._once)

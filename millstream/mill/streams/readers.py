@@ -18,18 +18,18 @@ from millstream.catalog.definitions import Stream
 from millstream.connectors.files.source_log import forget_gone, landed_files
 from millstream.connectors.listeners import trim_pushed
 from millstream.errors import RunError
-from millstream.history.holds import held
 from millstream.history.index import Index
 from millstream.history.log import Log
+from millstream.history.reading_positions import find_reading_positions
 from millstream.history.trim import trim_position
 from millstream.mill.home.home import Home
-from millstream.mill.reports.kept import kept_text
+from millstream.mill.reports.history_text import history_text
 from millstream.mill.stored.stored_rows import StoredRows
-from millstream.mill.streams.listeners import Lost
+from millstream.mill.streams.listeners import OnLoss
 from millstream.spark.host import Host
 from millstream.spark.lower.landing import landing_frame, log_schema
 from millstream.spark.process.failures import SPARK_ERRORS, explain_failure
-from millstream.spark.process.jvm import hung_up, talking
+from millstream.spark.process.jvm import hang_up_at_end, hang_up_if_interrupted
 from millstream.spark.run.landing_run import start_landing
 from millstream.spark.run.progress import Counts, ProgressListener
 from millstream.store.feed import Feed
@@ -104,37 +104,37 @@ class Reader:
                 self._query.stop()
         self.counts.let_go()
 
-    def watch(self, lost: Lost) -> None:
+    def watch(self, lost: OnLoss) -> None:
         """Tell when it fails, as long as nobody stops it."""
         query = self._query
         assert query is not None  # noqa: S101  (it has begun)
 
         def go() -> None:
             try:
-                with hung_up():
+                with hang_up_at_end():
                     query.awaitTermination()
             except SPARK_ERRORS as problem:
                 if not self._stopping:
-                    self.failure = self._failed(problem)
+                    self.failure = self._explain_failure(problem)
                     lost(self.stream.name, self.failure)
 
         threading.Thread(target=go, name="reader", daemon=True).start()
 
     def _talk(self, wait: Callable[[], object]) -> None:
         try:
-            with talking():
+            with hang_up_if_interrupted():
                 wait()
         except SPARK_ERRORS as problem:
-            raise self._failed(problem) from problem
+            raise self._explain_failure(problem) from problem
 
-    def _failed(self, problem: BaseException) -> RunError:
+    def _explain_failure(self, problem: BaseException) -> RunError:
         return RunError(f"stream {self.stream.name} cannot be read: {explain_failure(problem)}")
 
 
 class Readers:
     """The readers of a mill. Where queries run `once`, a reader drains its source before they begin."""
 
-    def __init__(self, home: Home, stored: StoredRows, once: bool, lost: Lost) -> None:
+    def __init__(self, home: Home, stored: StoredRows, once: bool, lost: OnLoss) -> None:
         self._home, self._stored, self._once, self._lost = home, stored, once, lost
         self._by_stream: dict[str, Reader] = {}
         self._lock = threading.RLock()
@@ -194,14 +194,14 @@ class Readers:
         if stream.keep is not None:
             shutil.rmtree(self._home.stream_folder(stream.name), ignore_errors=True)
 
-    def kept(self, stream: Stream) -> str:
+    def describe_history(self, stream: Stream) -> str:
         """What is kept of a stream, in words."""
-        return kept_text(stream, Index(self._home.history_of(stream.name)), self.held(stream.name))
+        return history_text(stream, Index(self._home.history_of(stream.name)), self.find_reading_positions(stream.name))
 
-    def held(self, stream: str) -> dict[str, int]:
+    def find_reading_positions(self, stream: str) -> dict[str, int]:
         """From which position on each query still has to read a stream."""
         folders = (folder for kind in ("queries", "streams") for folder in (self._home.root / kind).iterdir())
-        return held(folders, stream)
+        return find_reading_positions(folders, stream)
 
     def tidy(self) -> None:
         """Trim and compact the logs of all streams; what cannot be done now is tried again."""
@@ -211,7 +211,7 @@ class Readers:
                 feed = self._stored.feed(self._home.feed_folder(stream.name)) if stream.fed else None
                 with self._pinning:
                     if not self._pins:
-                        reader.trim(self.held, feed)
+                        reader.trim(self.find_reading_positions, feed)
                 checkpoint = self._home.stream_folder(stream.name) / "checkpoint"
                 trim_pushed(stream, self._home.log_of(stream.name), checkpoint)
                 if feed is not None:
@@ -223,7 +223,7 @@ class Readers:
                 LOG.warning("the history of %s could not be tidied, and will be: %s", stream.name, problem)
 
     @contextlib.contextmanager
-    def pinned(self) -> Iterator[None]:
+    def pin(self) -> Iterator[None]:
         """While a SELECT reads histories, nothing is trimmed."""
         with self._pinning:
             self._pins += 1
@@ -257,7 +257,7 @@ class Readers:
         """A history belongs to the stream as it was declared: the rows in it have its columns."""
         file = self._home.stream_folder(stream.name) / "stream.json"
         source = "INSERT" if stream.fed or stream.source is None else str(stream.source)
-        declared: dict[str, object] = {"source": source, "columns": str(stream.landed), "time": stream.time}
+        declared: dict[str, object] = {"source": source, "columns": str(stream.landed_schema), "time": stream.time}
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             _save(file, declared)
@@ -271,13 +271,13 @@ class Readers:
         changed = [name for name, value in declared.items() if known.get(name) != value]
         if changed:
             raise RunError(
-                f"the history of {stream.name} was kept with {_told(known, changed)}, "
-                f"and the stream is declared now with {_told(declared, changed)}\n"
+                f"the history of {stream.name} was kept with {_spell(known, changed)}, "
+                f"and the stream is declared now with {_spell(declared, changed)}\n"
                 f"help: keep the declaration as it was; or DROP STREAM {stream.name}, and its history begins anew"
             )
 
 
-def _told(declared: dict[str, object], names: Iterable[str]) -> str:
+def _spell(declared: dict[str, object], names: Iterable[str]) -> str:
     return ", ".join(f"{name} {declared.get(name)}" for name in names)
 
 

@@ -1,1 +1,1 @@
-"""What a step's state is good for: structures of all that it depends on, compared and told apart in words."""
+"""Fingerprints: the structure of all that the state of a step depends on, and differences in words."""

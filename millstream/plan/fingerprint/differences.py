@@ -63,7 +63,7 @@ def _name(step: Fingerprint, steps: Sequence[Fingerprint]) -> str:
 def _compare(old: Fingerprint, new: Fingerprint) -> Iterator[str]:
     if old.format != new.format:
         yield f"state had the format {old.format} and has now {new.format}"
-    olds, news = _missing(old.facts, new.facts), _missing(new.facts, old.facts)
+    olds, news = _find_missing(old.facts, new.facts), _find_missing(new.facts, old.facts)
     pairs = {(fact.kind, fact.about): fact for fact in news}
     both = [(fact, pairs.pop((fact.kind, fact.about), None)) for fact in olds]
     changed = [pair for pair in both if not _is_consequence(pair[0], [*olds, *news])]
@@ -77,7 +77,7 @@ def _compare(old: Fingerprint, new: Fingerprint) -> Iterator[str]:
             yield f"{now.words} is new"
 
 
-def _missing(facts: Sequence[Fact], others: Sequence[Fact]) -> list[Fact]:
+def _find_missing(facts: Sequence[Fact], others: Sequence[Fact]) -> list[Fact]:
     """The facts that are not among the others, each as often as it is there once more."""
     rest = list(others)
     found = []

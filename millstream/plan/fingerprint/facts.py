@@ -37,11 +37,13 @@ def call_structure(below: Lineage, call: AggregateCall, frame: Structure = None)
     """What a call computes of the rows below, over a frame of its own if it has one."""
     condition = None if call.condition is None else below.structure(call.condition)
     # The parameters of a user's aggregate have types, which are told apart from what is cast to them.
-    read = tuple(below.structure(_given(a) if call.aggregate.definition is not None else a) for a in call.arguments)
+    read = tuple(
+        below.structure(_strip_cast(a) if call.aggregate.definition is not None else a) for a in call.arguments
+    )
     return (call.aggregate.name.lower(), call.aggregate.options, read, condition, frame)
 
 
-def _given(argument: Value) -> Value:
+def _strip_cast(argument: Value) -> Value:
     """What is cast to the type of a parameter."""
     match argument:
         case Call(arguments=[inner, *_]) if FUNCTIONS[argument.function].words is CAST:

@@ -1,4 +1,4 @@
-"""Where the rows of a step come from: each column traced to its sources, and what decides which rows there are."""
+"""The lineage of a step: each column traced to its sources, and the conditions on its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the states of window aggregates and of OVER depend on."""
+"""The facts that the states of window aggregates and of OVER depend on."""
 
 from __future__ import annotations
 

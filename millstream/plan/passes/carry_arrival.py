@@ -43,12 +43,12 @@ def carry_arrival(plan: Node, catalog: Catalog) -> Node:
             case TableJoin():
                 keeps = wanted and (node.kind in _PAIRED or (node.kind in _CHOOSING and _streams(node.left)))
                 node = replace(node, ordered=keeps)
-                return node.over([carry(node.left, keeps), carry(node.right, False)])
+                return node.with_inputs([carry(node.left, keeps), carry(node.right, False)])
             case Filter() | Project() | Derived() | AssignWindows() | Unnest() | Union() | MatchRegistrations():
                 pass
             case _:
                 below = needs_arrival(node)
-        return node.over([carry(part, below) for part in node.inputs])
+        return node.with_inputs([carry(part, below) for part in node.inputs])
 
     return carry(plan, False)
 
@@ -56,9 +56,9 @@ def carry_arrival(plan: Node, catalog: Catalog) -> Node:
 def needs_arrival(stage: Node) -> bool:
     """Whether the answers of a stage depend on the order of tuples of one time stamp."""
     match stage:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             return work.window.depends_on_arrival or any(c.aggregate.by_order for c in work.calls)
-        case OverAggregate(framed=work):
+        case OverAggregate(over_aggregate=work):
             by_frame = any(f.window.depends_on_arrival for f in work.calls)
             return by_frame or any(f.call.aggregate.by_order or f.call.rows is not None for f in work.calls)
     return isinstance(stage, MergeOrdered)

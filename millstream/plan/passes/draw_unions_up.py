@@ -19,9 +19,9 @@ def draw_unions_up(plan: Node, catalog: Catalog) -> Node:
             case Filter() | Project() | Derived() | AssignWindows() | MatchRegistrations() if isinstance(
                 node.below, Union
             ):
-                return Union(tuple(node.over([part]) for part in node.below.parts))
+                return Union(tuple(node.with_inputs([part]) for part in node.below.parts))
             case TableJoin() if isinstance(node.left, Union):
-                return Union(tuple(node.over([part, node.right]) for part in node.left.parts))
+                return Union(tuple(node.with_inputs([part, node.right]) for part in node.left.parts))
         return node
 
     return rewrite(plan, draw)

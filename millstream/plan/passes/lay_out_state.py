@@ -1,4 +1,4 @@
-"""What steps keep is laid out in one way, however a query is written: an edit that changes no state finds the old one.
+"""One layout for the state of a step, however its query is written: an edit that changes no state finds the old one.
 
 Calls that compute the same become one. Keys, calls and columns come in an order that follows from what they are, and
 keys are named by their places. Then the state of two steps with the same fingerprint is the same, blob by blob.
@@ -62,7 +62,7 @@ def _lay_out(node: Node) -> tuple[Node, Lineage, _NewNames]:
     found = [_lay_out(below) for below in node.inputs]
     below = [lineage for _, lineage, _ in found]
     new = found[0][2] if found else _NO_NEW_NAMES
-    node, new = _arrange(node.over([each for each, _, _ in found]), below, new)
+    node, new = _arrange(node.with_inputs([each for each, _, _ in found]), below, new)
     return node, node.lineage(below), new
 
 
@@ -79,13 +79,13 @@ def _arrange(node: Node, below: Sequence[Lineage], new: _NewNames) -> tuple[Node
             known = (new.calls.get(call.name.lower(), call) for call in calls)
             return replace(node, calls=_merge(known, lambda call: call.name)), new
         case OverAggregate():
-            return _arrange_frames(node, node.framed, below[0], new)
+            return _arrange_frames(node, node.over_aggregate, below[0], new)
         case Derived() | Distinct() | Limit():
             return node, new
     assert not new.columns, node  # noqa: S101  (a SELECT ends with a projection)
     match node:
         case WindowAggregate():
-            return _arrange_groups(node, node.windowed, below[0])
+            return _arrange_groups(node, node.window_aggregate, below[0])
         case WindowJoin(columns=columns, equalities=equalities):
             left, right = (tuple(_sort(c, _column_of(side))) for c, side in zip(columns, below, strict=True))
             equal = _merge(equalities, lambda e: (below[0].structure(e.left), below[1].structure(e.right)))
@@ -108,7 +108,7 @@ def _arrange_groups(node: WindowAggregate, work: WindowAggregateSpec, below: Lin
     new = _NewNames({key.name.lower(): by_structure[structure(key)] for key in work.keys}).and_then(new)
     gives = None if node.gives is None else frozenset(map(new.name, node.gives))
     work = replace(work, keys=keys, calls=calls, partition=len(partition))
-    return replace(node, windowed=work, gives=gives), new
+    return replace(node, window_aggregate=work, gives=gives), new
 
 
 def _arrange_frames(
@@ -124,7 +124,7 @@ def _arrange_frames(
     time = None if work.time is None else new.name(work.time)
     pairs = tuple(OverCallSpec(call, windows[call.name]) for call in calls)
     work = replace(work, keys=keys, calls=pairs, time=time, carried=carried)
-    return replace(node, framed=work), new.and_then(merged)
+    return replace(node, over_aggregate=work), new.and_then(merged)
 
 
 def _merge_calls(

@@ -18,10 +18,10 @@ Names = frozenset[str]
 
 def prune_columns(plan: Node, catalog: Catalog) -> Node:
     """`Project k over WindowAggregate` makes the aggregate give `k` alone, and read no more than it needs for that."""
-    return _pruned(plan, None)
+    return _prune_step(plan, None)
 
 
-def _pruned(node: Node, read: Names | None) -> Node:
+def _prune_step(node: Node, read: Names | None) -> Node:
     """The step for those who read these columns of it; None: all."""
     match node:
         case Project():
@@ -30,39 +30,41 @@ def _pruned(node: Node, read: Names | None) -> Node:
                 tuple(i for i in node.items if read is None or i.name in read or functions.makes_rows(i.expression))
                 or node.items[:1]
             )
-            return Project(_pruned(node.below, columns_of(*(i.expression for i in kept))), kept)
+            return Project(_prune_step(node.below, columns_of(*(i.expression for i in kept))), kept)
         case Split(outputs=outputs):
             items = [item.expression for output in outputs for item in output.items]
             conditions = [output.where for output in outputs]
-            return node.over([_pruned(node.below, columns_of(*items, *conditions))])
+            return node.with_inputs([_prune_step(node.below, columns_of(*items, *conditions))])
         case Filter():
-            return node.over([_pruned(node.below, _more(read, node.predicate))])
+            return node.with_inputs([_prune_step(node.below, _more(read, node.predicate))])
         case Derived():
-            return node.over([_pruned(node.below, read)])
-        case WindowAggregate(windowed=work):
+            return node.with_inputs([_prune_step(node.below, read)])
+        case WindowAggregate(window_aggregate=work):
             parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.arguments)]
             conditions = [c.condition for c in work.calls]
-            below = _pruned(node.below, columns_of(*parts, *conditions) | _names(work.time))
+            below = _prune_step(node.below, columns_of(*parts, *conditions) | _names(work.time))
             return replace(node, below=below, gives=read)
-        case OverAggregate(framed=work):
+        case OverAggregate(over_aggregate=work):
             parts = [*(k.expression for k in work.keys), *(a for c in work.calls for a in c.call.arguments)]
             conditions = [c.call.condition for c in work.calls]
-            return node.over([_pruned(node.below, columns_of(*parts, *conditions) | _names(work.time, *work.carried))])
+            return node.with_inputs(
+                [_prune_step(node.below, columns_of(*parts, *conditions) | _names(work.time, *work.carried))]
+            )
         case WindowJoin():
-            return _joined(node, read)
+            return _prune_join(node, read)
         case MatchRegistrations(condition=condition, columns=columns):
             wanted = _more(read, condition)
             theirs = frozenset(item.name for item in columns)
-            return replace(node, below=_pruned(node.below, wanted), gives=None if read is None else read & theirs)
+            return replace(node, below=_prune_step(node.below, wanted), gives=None if read is None else read & theirs)
         case TableJoin():
             wanted = _more(read, node.condition)
-            return node.over([_pruned(below, wanted) for below in node.inputs])
+            return node.with_inputs([_prune_step(below, wanted) for below in node.inputs])
         case Union():
-            return node.over([_pruned(part, read) for part in node.parts])
-    return node.over([_pruned(below, None) for below in node.inputs])
+            return node.with_inputs([_prune_step(part, read) for part in node.parts])
+    return node.with_inputs([_prune_step(below, None) for below in node.inputs])
 
 
-def _joined(node: WindowJoin, read: Names | None) -> Node:
+def _prune_join(node: WindowJoin, read: Names | None) -> Node:
     checked = columns_of(node.residual)
     left, right = (tuple(c for c in columns if read is None or c in read or c in checked) for columns in node.columns)
     if not left and not right:
@@ -71,7 +73,7 @@ def _joined(node: WindowJoin, read: Names | None) -> Node:
         columns_of(*(e.left for e in node.equalities)) | _names(node.times[0], *left),
         columns_of(*(e.right for e in node.equalities)) | _names(node.times[1], *right),
     )
-    sides = [_pruned(below, need) for below, need in zip(node.inputs, needs, strict=True)]
+    sides = [_prune_step(below, need) for below, need in zip(node.inputs, needs, strict=True)]
     return replace(node, left=sides[0], right=sides[1], columns=(left, right))
 
 

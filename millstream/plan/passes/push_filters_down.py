@@ -32,7 +32,7 @@ def push_filters_down(plan: Node, catalog: Catalog) -> Node:
                 return pushed if staying is None else Filter(pushed, staying)
             case TableJoin(left=left, kind=JoinKind.INNER, condition=condition) if condition is not None:
                 # The binder makes WHERE a part of ON where that is the same.
-                names = _given(left) or frozenset()
+                names = _find_columns(left) or frozenset()
                 pushed, staying = _all_pushed(left, condition, names)
                 return replace(node, left=pushed, condition=staying)
         return node
@@ -47,8 +47,8 @@ def _all_pushed(node: Node, condition: Value, names: frozenset[str] | None = Non
     """
     staying = []
     for term in terms_of(condition):
-        known = names is None or _read(term) <= names
-        pushed = _pushed(node, term) if known and without_arrow_form(term) is None else None
+        known = names is None or _find_reads(term) <= names
+        pushed = _push_term(node, term) if known and without_arrow_form(term) is None else None
         if pushed is None:
             staying.append(term)
         else:
@@ -56,7 +56,7 @@ def _all_pushed(node: Node, condition: Value, names: frozenset[str] | None = Non
     return node, all_of(staying)
 
 
-def _pushed(node: Node, term: Value) -> Node | None:
+def _push_term(node: Node, term: Value) -> Node | None:
     """The plan with a condition above its next stage; None if it cannot get there."""
     match node:
         case Filter(below=below, predicate=predicate):
@@ -64,21 +64,21 @@ def _pushed(node: Node, term: Value) -> Node | None:
                 return Filter(below, all_of([predicate, term]) or term)
         case Project(below=below, items=items):
             meanings = {i.name.lower(): i.expression for i in items if isinstance(i.expression, Column)}
-            if not _read(term) <= meanings.keys():
+            if not _find_reads(term) <= meanings.keys():
                 return None
             term = over_columns(term, meanings)
         case TableJoin(left=below, right=right, kind=kind):
-            names = _given(below)
-            if kind not in _PASSABLE or names is None or not _read(term) <= names:
+            names = _find_columns(below)
+            if kind not in _PASSABLE or names is None or not _find_reads(term) <= names:
                 return None
-            pushed = _pushed(below, term)
-            return None if pushed is None else node.over([pushed, right])
+            pushed = _push_term(below, term)
+            return None if pushed is None else node.with_inputs([pushed, right])
         case Derived(below=below):
             pass
         case _:
             return Filter(node, term) if _answers(node) else None
-    pushed = _pushed(below, term)
-    return None if pushed is None else node.over([pushed])
+    pushed = _push_term(below, term)
+    return None if pushed is None else node.with_inputs([pushed])
 
 
 def _answers(node: Node) -> bool:
@@ -86,15 +86,15 @@ def _answers(node: Node) -> bool:
     return isinstance(node, ANSWERING) or (isinstance(node, Unnest) and isinstance(node.below, ANSWERING))
 
 
-def _given(node: Node) -> frozenset[str] | None:
+def _find_columns(node: Node) -> frozenset[str] | None:
     """The columns that a step gives; None if that is not written there."""
     match node:
         case Project(items=items):
             return frozenset(i.name.lower() for i in items)
         case Filter(below=below) | Derived(below=below):
-            return _given(below)
+            return _find_columns(below)
     return None
 
 
-def _read(term: Value) -> frozenset[str]:
+def _find_reads(term: Value) -> frozenset[str]:
     return frozenset(name.lower() for name in columns_of(term))

@@ -19,14 +19,14 @@ from millstream.udas.sql_aggregate import SqlAggregate
 def stack_frames(plan: Node, catalog: Catalog) -> Node:
     """`OverAggregate per b over OverAggregate per a` and the other way round become the same."""
     if not isinstance(plan, OverAggregate):
-        return plan.over([stack_frames(below, catalog) for below in plan.inputs])
+        return plan.with_inputs([stack_frames(below, catalog) for below in plan.inputs])
     stack = [plan]
     while isinstance(stack[-1].below, OverAggregate):
         stack.append(stack[-1].below)
     node = stack_frames(stack[-1].below, catalog)
     below = lineage_of(node)
-    works = sorted(_merge(below, [each.framed for each in stack[::-1]]), key=lambda work: _place(below, work))
-    for work in _carry(works, plan.framed, below):
+    works = sorted(_merge(below, [each.over_aggregate for each in stack[::-1]]), key=lambda work: _place(below, work))
+    for work in _carry(works, plan.over_aggregate, below):
         node = OverAggregate(node, work)
     return node
 

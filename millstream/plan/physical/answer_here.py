@@ -21,7 +21,7 @@ from millstream.plan.algebra import Derived, Filter, Node, Project
 from millstream.plan.bounded import Limit
 from millstream.plan.column_origins import steps
 from millstream.plan.physical.facts import Facts
-from millstream.plan.physical.nodes import Noted, Physical, Shown, shown
+from millstream.plan.physical.nodes import Explanation, Noted, Physical, explain_step
 from millstream.plan.scans import TableScan
 
 Step = Callable[[pa.Table], pa.Table]
@@ -40,10 +40,10 @@ class AnswerHere(Physical):
     steps: tuple[Step, ...]
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The plan, and where it is carried out."""
-        step, notes, beneath = shown(self.below)
-        return Shown(step, (*notes, "answered here, from the rows in memory"), beneath)
+        step, notes, beneath = explain_step(self.below)
+        return Explanation(step, (*notes, "answered here, from the rows in memory"), beneath)
 
     def rows(self, rows: pa.Table) -> pa.Table:
         """What the steps make of the rows of the view."""

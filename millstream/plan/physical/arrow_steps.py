@@ -52,7 +52,7 @@ def arrow_read(exchange: Exchange, scan: Scan, facts: Facts, arrived: bool = Fal
     """
     way = _Way(facts, arrived)
     try:
-        known, below = way.to(exchange.below, _read(exchange.columns.values()) | {str(exchange.time).lower()})
+        known, below = way.to(exchange.below, _find_reads(exchange.columns.values()) | {str(exchange.time).lower()})
         stamp = Call("unix_micros", (ColumnValue(str(exchange.time), TIMESTAMP),), INT64)
         computed = tuple((name, *known.value(e)) for name, e in {**exchange.columns, TIME: stamp}.items())
     except NoArrowForm as part:
@@ -102,7 +102,7 @@ class _Known:
         return arrow_condition(self.spelt(expression))
 
     def has(self, expression: Value) -> bool:
-        return _read([expression]) <= set(self.names)
+        return _find_reads([expression]) <= set(self.names)
 
 
 @dataclass
@@ -120,45 +120,45 @@ class _Way:
         match node:
             case Derived(below=below):
                 known, said = self.to(below, wanted)
-                return known, node.over([said])
+                return known, node.with_inputs([said])
             case Filter(below=below, predicate=condition):
-                known, said = self.to(below, wanted | _read([condition]))
+                known, said = self.to(below, wanted | _find_reads([condition]))
                 self.steps.append(Keep((known.condition(condition),)))
-                return known, node.over([said])
+                return known, node.with_inputs([said])
             case Project(below=below, items=items):
                 if rows := next((i for i in items if makes_rows(i.expression)), None):
                     raise Refused(f"{words(rows.expression)} makes rows")
                 kept = [i for i in items if i.name.lower() in wanted]
-                known, said = self.to(below, _read(i.expression for i in kept))
+                known, said = self.to(below, _find_reads(i.expression for i in kept))
                 self.steps.append(Compute(tuple((i.name, *_as(known, i.expression, i.type)) for i in kept)))
-                return _Known.of({i.name: i.type for i in kept}), node.over([said])
+                return _Known.of({i.name: i.type for i in kept}), node.with_inputs([said])
             case TableJoin():
-                return self._joined(node, wanted)
+                return self._add_join(node, wanted)
             case InStage(below=below) | Noted(below=below) | SparkRead(below=below):
                 return self.to(below, wanted)
             case Stage():
                 columns = [c for c in node.schema if c.name.lower() in wanted]
-                self.read = pa.schema([pa.field(c.name, _carried(c)) for c in columns])
+                self.read = pa.schema([pa.field(c.name, _find_carried_type(c)) for c in columns])
                 return _Known.of({c.name: c.type for c in columns}), node
             case Scan() if self.arrived:
                 columns = [c for c in node.schema if c.name.lower() in wanted]
-                self.read = pa.schema([pa.field(c.name, _plain(c)) for c in columns])
+                self.read = pa.schema([pa.field(c.name, _find_plain_type(c)) for c in columns])
                 return _Known.of({c.name: c.type for c in columns}), node
             case Scan():
                 what = "files" if node.stream.keep is None else "log"
-                return self._scanned(node, wanted), Noted(node, f"the stage reads the {what} itself")
+                return self._add_scan(node, wanted), Noted(node, f"the stage reads the {what} itself")
             case MatchRegistrations():
                 raise Refused("its tuples are matched with registrations first")
         raise Refused(f"{type(node).__name__} is in the way")
 
-    def _scanned(self, scan: Scan, wanted: frozenset[str]) -> _Known:
+    def _add_scan(self, scan: Scan, wanted: frozenset[str]) -> _Known:
         stream = scan.stream
         computed = [i for i in stream.computed if i.name.lower() in wanted]
         if any(i.name == stream.time for i in stream.computed):
             raise Refused(f"its time stamp {stream.time} is computed")
-        read = wanted | _read(i.expression for i in computed) | {str(stream.time).lower()}
-        columns = [c for c in stream.landed if c.name.lower() in read]
-        self.read = pa.schema([pa.field(c.name, _plain(c)) for c in columns])
+        read = wanted | _find_reads(i.expression for i in computed) | {str(stream.time).lower()}
+        columns = [c for c in stream.landed_schema if c.name.lower() in read]
+        self.read = pa.schema([pa.field(c.name, _find_plain_type(c)) for c in columns])
         types = {c.name: c.type for c in columns}
         if computed:
             known = _Known.of(types)
@@ -166,16 +166,16 @@ class _Way:
             self.steps.append(Compute(made, beside=True))
         return _Known.of({**types, **{i.name: i.type for i in computed}})
 
-    def _joined(self, node: TableJoin, wanted: frozenset[str]) -> tuple[_Known, Node]:
+    def _add_join(self, node: TableJoin, wanted: frozenset[str]) -> tuple[_Known, Node]:
         if node.condition is None or node.kind not in _KINDS:
             raise Refused(f"{node.label()} pairs tuples with any row")
         self._check_size(node.right)
         terms = terms_of(node.condition)
-        read = wanted | _read(terms)
+        read = wanted | _find_reads(terms)
         ours, left = self.to(node.left, read)
         columns = [column for column in node.right.schema if column.name.lower() in read]
         theirs = _Known.of({column.name: column.type for column in columns})
-        schema = pa.schema([pa.field(column.name, _carried(column)) for column in columns])
+        schema = pa.schema([pa.field(column.name, _find_carried_type(column)) for column in columns])
         both = _Known.of({**ours.types, **theirs.types})
         equal = {id(term): _equality(term, ours, theirs) for term in terms}
         keys = tuple(key for key in equal.values() if key is not None)
@@ -186,7 +186,7 @@ class _Way:
         self.steps.append(Lookup(len(self.tables), node.kind, keys, residual))
         self.tables.append(TableRows(node.right, schema))
         right = Noted(node.right, "its rows come along with the names of files")
-        return both if node.kind.paired else ours, node.over([left, right])
+        return both if node.kind.paired else ours, node.with_inputs([left, right])
 
     def _check_size(self, rows: Node) -> None:
         """Tables that come along must be files on this machine, and few bytes."""
@@ -226,19 +226,19 @@ def _as(known: _Known, expression: Value, type_: SqlType) -> tuple[ArrowExpressi
     return compute, found
 
 
-def _plain(column: Column) -> pa.DataType:
+def _find_plain_type(column: Column) -> pa.DataType:
     found = to_arrow(column.type)
     if found is None:
         raise Refused(f"column {column.name} is {type_name(column.type)}")
     return found
 
 
-def _carried(column: Column) -> pa.DataType:
+def _find_carried_type(column: Column) -> pa.DataType:
     found = carried(column.type)
     if found is None:
         raise Refused(f"column {column.name} is {type_name(column.type)}")
     return found
 
 
-def _read(expressions: Iterable[Value]) -> frozenset[str]:
+def _find_reads(expressions: Iterable[Value]) -> frozenset[str]:
     return frozenset(name.lower() for name in columns_of(*expressions))

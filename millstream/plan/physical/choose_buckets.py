@@ -19,7 +19,7 @@ from millstream.plan.scans import LateScan
 
 def choose_buckets(plan: Node, facts: Facts) -> Node:
     """As many as its checkpoint has, or as are set; else one for each task of Spark, or one if no stage has keys."""
-    chosen = _chosen(plan, facts)
+    chosen = _choose(plan, facts)
 
     def choose(node: Node) -> Node:
         if not isinstance(node, Stage):
@@ -35,7 +35,7 @@ def bucket_count(plan: Node) -> int | None:
     return next((step.buckets for step in steps(plan) if isinstance(step, Stage)), None)
 
 
-def _chosen(plan: Node, facts: Facts) -> Buckets:
+def _choose(plan: Node, facts: Facts) -> Buckets:
     if facts.kept_buckets is not None:
         return Buckets(facts.kept_buckets, "as in its checkpoint")
     if facts.set_buckets is not None:
@@ -65,10 +65,10 @@ def _words(stage: Stage, buckets: Buckets) -> str:
 def _keys(step: Node) -> Iterable[str]:
     """What says to which bucket a tuple goes, in words."""
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             keys = work.keys[: work.partition] if work.window.depends_on_data else work.keys
             return [words(key.expression) for key in keys]
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return [words(key.expression) for key in framed.keys]
         case WindowJoin(equalities=equalities):
             return [f"{words(each.left)} = {words(each.right)}" for each in equalities]

@@ -41,7 +41,7 @@ def _spark_reads(node: Node, why: str) -> Node:
             return node
         case Scan():
             return SparkRead(node, why)
-    return node.over([_spark_reads(below, why) for below in node.inputs])
+    return node.with_inputs([_spark_reads(below, why) for below in node.inputs])
 
 
 def check_reading(exchange: Exchange, scan: Scan, facts: Facts) -> None:
@@ -67,7 +67,7 @@ def _refusals(exchange: Exchange, scan: Scan, facts: Facts) -> Iterator[str]:
         yield f"{time} is not its time stamp {stream.time}"
     if stream.punctuated_by is not None:
         yield "there is punctuation among its tuples"
-    for column in stream.arriving if not kept else ():
+    for column in stream.arriving_schema if not kept else ():
         if not column.nullable:
             yield f"each row is checked for NULL in {column.name}"
     if stream.source is not None and not kept:

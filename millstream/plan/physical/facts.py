@@ -1,4 +1,4 @@
-"""What a physical plan depends on besides the query: where its files are, and what is set."""
+"""The facts that a physical plan depends on besides the query: the places of its files, and settings."""
 
 from __future__ import annotations
 

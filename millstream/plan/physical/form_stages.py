@@ -27,11 +27,11 @@ def form_stages(plan: Node, facts: Facts) -> Node:
             for part in side
         ]
         return Stage(plan, tuple(feeds), plan.number, said=(f"stage {plan.number}",))
-    return plan.over([form_stages(below, facts) for below in plan.inputs])
+    return plan.with_inputs([form_stages(below, facts) for below in plan.inputs])
 
 
 def _exchange(stage: Node, port: int, part: Node, time: str | None, keys: Keys, facts: Facts) -> Exchange:
-    ordered = _ordered(stage)
+    ordered = _is_ordered(stage)
     columns = stage_columns(stage, port, ordered)
     return Exchange(part, form_stages(part, facts), columns, time, keys, port, ordered)
 
@@ -42,7 +42,7 @@ def _sides(stage: Node) -> Sequence[tuple[Node, ...]]:
     return [parts(below) for below in stage.inputs]
 
 
-def _ordered(stage: Node) -> bool:
+def _is_ordered(stage: Node) -> bool:
     """Whether its tuples come with the order of their arrival: it matters, here or above, and is known."""
     wanted = needs_arrival(stage) or (isinstance(stage, OverAggregate) and stage.ordered)
     return wanted and all(tells_arrival(part) for side in _sides(stage) for part in side)
@@ -50,9 +50,9 @@ def _ordered(stage: Node) -> bool:
 
 def _time(stage: Node, port: int) -> str | None:
     match stage:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             return work.time
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return framed.time
         case WindowJoin(times=times):
             return times[port]
@@ -66,10 +66,10 @@ def _time(stage: Node, port: int) -> str | None:
 def _keys(stage: Node) -> Keys:
     """The columns that say to which bucket a tuple goes."""
     match stage:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             keys = work.keys[: work.partition] if work.window.depends_on_data else work.keys
             return tuple(key.name for key in keys)
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return tuple(key.name for key in framed.keys)
         case WindowJoin(equalities=equalities):
             return tuple(key_name(number) for number in range(len(equalities)))

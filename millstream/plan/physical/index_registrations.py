@@ -13,7 +13,7 @@ from millstream.plan.algebra import Filter, Node, rewrite
 from millstream.plan.match_registrations import MatchRegistrations
 from millstream.plan.physical.facts import Facts
 from millstream.plan.physical.match_terms import sort_terms
-from millstream.plan.physical.nodes import Noted, Physical, Shown
+from millstream.plan.physical.nodes import Explanation, Noted, Physical
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class IndexedMatch(Physical):
         return Schema([*self.below.schema, *self.step.given])
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step, and how registrations are found."""
-        return Shown(self.step, self.said, (self.below,))
+        return Explanation(self.step, self.said, (self.below,))
 
 
 def index_registrations(plan: Node, facts: Facts) -> Node:
@@ -50,14 +50,14 @@ def index_registrations(plan: Node, facts: Facts) -> Node:
         if found.left_over is None:
             return IndexedMatch(node.below, node, found.terms, found.computed, found.said)
         read = columns_of(found.left_over) & {item.name for item in node.columns}
-        step = node if node.gives is None else _giving(node, read)
+        step = node if node.gives is None else _limit_columns(node, read)
         match = IndexedMatch(node.below, step, found.terms, found.computed, found.said)
         return Noted(Filter(match, found.left_over), "Spark checks it: it has no form over Arrow")
 
     return rewrite(plan, index)
 
 
-def _giving(node: MatchRegistrations, names: frozenset[str]) -> MatchRegistrations:
+def _limit_columns(node: MatchRegistrations, names: frozenset[str]) -> MatchRegistrations:
     return MatchRegistrations(
         node.below, node.template, node.registration, node.columns, node.condition, (node.gives or frozenset()) | names
     )

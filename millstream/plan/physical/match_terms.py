@@ -61,9 +61,9 @@ class _Sorting:
         """Sort in one term of the condition."""
         before = dict(self.computed)
         for lifted in (False, True):
-            tree = self._lifted(term) if lifted else term
+            tree = self._lift_tuple_terms(term) if lifted else term
             try:
-                found = [self._sorted(part, words_of(term)) for part in terms_of(elementary(tree))]
+                found = [self._sort_part(part, words_of(term)) for part in terms_of(elementary(tree))]
             except NoArrowForm:
                 continue
             for keep in found:
@@ -72,9 +72,9 @@ class _Sorting:
         self.computed = before
         self.left_over.append(term)
 
-    def _sorted(self, part: Value, words: str) -> Callable[[], None]:
+    def _sort_part(self, part: Value, words: str) -> Callable[[], None]:
         """What keeps a part of a term where it belongs; NoArrowForm if it has no form."""
-        compared = self._compared(part, words)
+        compared = self._compare_part(part, words)
         if compared is not None and _has_form(compared.ours, compared.theirs):
             listed = self.equal if compared.sign == "eq" else self.bounds if compared.sign in _BOUNDS else self.prefixes
             if listed is not self.prefixes or not self.prefixes:
@@ -84,7 +84,7 @@ class _Sorting:
             return partial(self.alone.append, part)
         return partial(self.rest.append, (part, words))
 
-    def _compared(self, part: Value, words: str) -> _Compared | None:
+    def _compare_part(self, part: Value, words: str) -> _Compared | None:
         if not isinstance(part, Call) or len(part.arguments) != 2:
             return None
         one, other = part.arguments
@@ -108,7 +108,7 @@ class _Sorting:
     def _is_theirs(self, value: Value) -> bool:
         return bool(columns_of(value)) and columns_of(value) <= self.parameters
 
-    def _lifted(self, value: Value) -> Value:
+    def _lift_tuple_terms(self, value: Value) -> Value:
         """The term with what is computed of tuples alone as columns, which Spark computes."""
         if isinstance(value, Column | Lambda):
             return value
@@ -116,7 +116,7 @@ class _Sorting:
             name = f"__t{len(self.computed)}"
             self.computed[name] = value
             return Column(name, value.type)
-        return over_children(value, [self._lifted(part) for part in children(value)])
+        return over_children(value, [self._lift_tuple_terms(part) for part in children(value)])
 
     def range(self) -> tuple[RangeTerm | None, list[_Compared]]:
         """A value with a bound on either side, if there is one, else with any; and the comparisons that are used."""

@@ -25,7 +25,7 @@ Columns = Mapping[str, Value]
 """Columns by name, and how each is computed."""
 
 
-class Shown(NamedTuple):
+class Explanation(NamedTuple):
     """A physical step in EXPLAIN: the logical step that it carries out, what is said of it, and what it reads."""
 
     step: Node
@@ -33,9 +33,9 @@ class Shown(NamedTuple):
     beneath: tuple[Node, ...]
 
 
-def shown(node: Node) -> Shown:
+def explain_step(node: Node) -> Explanation:
     """A step in EXPLAIN; a logical one, which Spark carries out, needs no words."""
-    return node.shown if isinstance(node, Physical) else Shown(node, (), node.inputs)
+    return node.explanation if isinstance(node, Physical) else Explanation(node, (), node.inputs)
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Physical(Node):
     """A step of a physical plan."""
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """How EXPLAIN shows it."""
         raise NotImplementedError
 
     def label(self) -> str:
         """One line of EXPLAIN."""
-        return self.shown.step.label()
+        return self.explanation.step.label()
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Noted(Physical):
     note: str
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step."""
-        return _noted(self.below, self.note)
+        return _add_note(self.below, self.note)
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Observed(Physical):
     number: int
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step."""
-        return shown(self.below)
+        return explain_step(self.below)
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class SparkRead(Physical):
     why: str
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The scan."""
-        return _noted(self.below, f"Spark reads: {self.why}")
+        return _add_note(self.below, f"Spark reads: {self.why}")
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ class ArrowRead(Physical):
     types: Mapping[str, pa.DataType]
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The last of the steps that it carries out."""
-        return shown(self.below)
+        return explain_step(self.below)
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ class Exchange(Physical):
         raise NotImplementedError
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step that gives the tuples; of the exchange itself the stage speaks."""
-        return shown(self.below)
+        return explain_step(self.below)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Stage(Physical):
         """Its exchanges."""
         return self.feeds
 
-    def over(self, inputs: Sequence[Node]) -> Node:
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
         """The same over other exchanges."""
         return replace(self, feeds=tuple(feed for feed in inputs if isinstance(feed, Exchange)))
 
@@ -192,11 +192,11 @@ class Stage(Physical):
         return Unnest(self.step, self.lists).schema if self.lists else self.step.schema
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step, and what was said of the stage. Inputs that it reads as one are a union."""
         sides = [tuple(f for f in self.feeds if f.port == port) for port in sorted({f.port for f in self.feeds})]
         beneath = tuple(side[0] if len(side) == 1 else Union(side) for side in sides)
-        return Shown(self.step, self.said, beneath)
+        return Explanation(self.step, self.said, beneath)
 
 
 @dataclass(frozen=True)
@@ -212,15 +212,15 @@ class InStage(Physical):
         return self.below.schema
 
     @property
-    def shown(self) -> Shown:
+    def explanation(self) -> Explanation:
         """The step."""
         stage = self.below
         while isinstance(stage, InStage):
             stage = stage.below
         number = stage.number if isinstance(stage, Stage) else 0
-        return Shown(self.step, (f"in stage {number}",), (self.below,))
+        return Explanation(self.step, (f"in stage {number}",), (self.below,))
 
 
-def _noted(node: Node, note: str) -> Shown:
-    found = shown(node)
+def _add_note(node: Node, note: str) -> Explanation:
+    found = explain_step(node)
     return found._replace(notes=(*found.notes, note))

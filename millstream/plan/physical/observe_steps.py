@@ -18,10 +18,12 @@ def observe_steps(plan: Node) -> Node:
             case ArrowRead():
                 return node
             case Noted(below=below):
-                return Observed(Noted(below.over([observe(each) for each in below.inputs]), node.note), next(numbers))
+                return Observed(
+                    Noted(below.with_inputs([observe(each) for each in below.inputs]), node.note), next(numbers)
+                )
             case SparkRead():
                 return Observed(node, next(numbers))
-        over = node.over([observe(below) for below in node.inputs])
+        over = node.with_inputs([observe(below) for below in node.inputs])
         return over if isinstance(node, Physical | OneRow) else Observed(over, next(numbers))
 
     return observe(plan)

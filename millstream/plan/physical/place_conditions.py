@@ -17,17 +17,17 @@ def place_conditions(plan: Node, facts: Facts) -> Node:
     def place(node: Node) -> Node:
         match node:
             case Unnest(below=Stage() as stage):
-                return _unnested(node, stage)
+                return _unnest_lists(node, stage)
             case Filter(below=Stage(holds=None) as stage):
-                return _checked(node, stage)
+                return _check_condition(node, stage)
             case Filter(below=InStage(below=Stage(holds=None) as stage, step=Unnest() as unnest)):
-                return _checked(node, stage, unnest)
+                return _check_condition(node, stage, unnest)
         return node
 
     return rewrite(plan, place)
 
 
-def _unnested(node: Unnest, stage: Stage) -> Node:
+def _unnest_lists(node: Unnest, stage: Stage) -> Node:
     """In the stage the lists that it makes; those of a stage before go through it as they are."""
     own = tuple(call for call in node.calls if call in _calls(stage.step))
     others = tuple(call for call in node.calls if call not in own)
@@ -35,12 +35,17 @@ def _unnested(node: Unnest, stage: Stage) -> Node:
     return Unnest(unnested, others) if others else unnested
 
 
-def _checked(node: Filter, stage: Stage, unnest: Unnest | None = None) -> Node:
+def _check_condition(node: Filter, stage: Stage, unnest: Unnest | None = None) -> Node:
     def left(why: str) -> Node:
         return Noted(node, f"Spark checks it: {why}")
 
     step = stage.step
-    if isinstance(step, WindowAggregate) and step.windowed.window.whole and not step.windowed.keys and unnest is None:
+    if (
+        isinstance(step, WindowAggregate)
+        and step.window_aggregate.window.whole
+        and not step.window_aggregate.keys
+        and unnest is None
+    ):
         return left("a whole table has one row, which is known only at its end")
     try:
         holds = arrow_condition(node.predicate)
@@ -52,8 +57,8 @@ def _checked(node: Filter, stage: Stage, unnest: Unnest | None = None) -> Node:
 
 def _calls(step: Node) -> tuple[object, ...]:
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             return work.calls
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return tuple(each.call for each in framed.calls)
     return ()

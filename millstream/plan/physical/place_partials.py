@@ -1,4 +1,4 @@
-"""What is computed of tuples before they are exchanged: partial states of panes, where windows are made of panes."""
+"""Partial aggregation before the exchange: states of panes, where windows are made of panes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def place_partials(plan: Node, facts: Facts) -> Node:
     def place(node: Node) -> Node:
         if not isinstance(node, Stage) or not isinstance(node.step, WindowAggregate):
             return node
-        work = node.step.windowed
+        work = node.step.window_aggregate
         if work.from_first:
-            return _said(node, "tuples are exchanged: where panes begin, only the first of them will tell")
+            return _add_note(node, "tuples are exchanged: where panes begin, only the first of them will tell")
         if runner(work.window).partial is None:
-            return _said(node, f"tuples are exchanged: {work.window.noun} has no panes")
+            return _add_note(node, f"tuples are exchanged: {work.window.noun} has no panes")
         feeds = tuple(replace(feed, partial=True) for feed in node.feeds)
-        return _said(replace(node, feeds=feeds), "partial states of panes are exchanged")
+        return _add_note(replace(node, feeds=feeds), "partial states of panes are exchanged")
 
     return rewrite(plan, place)
 
@@ -34,5 +34,5 @@ def reduces(plan: Node) -> bool:
     return all(feed.partial for feed in feeds if not isinstance(feeder(feed.part), STAGES))
 
 
-def _said(stage: Stage, note: str) -> Stage:
+def _add_note(stage: Stage, note: str) -> Stage:
     return replace(stage, said=(*stage.said, note))

@@ -27,11 +27,11 @@ def stage_columns(step: Node, port: int = 0, ordered: bool = False) -> Columns:
     Where they are not `ordered`, some calls choose among tuples of one time by a number that follows from the values.
     """
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             columns = _computed(work.keys)
             argument_columns(counted_apart(work)[1], columns)
             return columns if ordered or not _chooses(work) else {**columns, ARRIVAL: _by_lot(columns.values())}
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return _framed(step, framed)
         case WindowJoin():
             return _side(step, port)

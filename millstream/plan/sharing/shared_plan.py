@@ -1,4 +1,4 @@
-"""What a query does with the tuples of a stream that it reads together with others, or why it reads it by itself."""
+"""The plan of a query that shares the reading of its stream, or the reason why it cannot."""
 
 from __future__ import annotations
 
@@ -122,11 +122,11 @@ def _refuse_plans_of_other_shape(plan: Node) -> None:
 def _refuse_stage(stage: Node, stream: Stream) -> None:
     calls: list[AggregateCall] = []
     match stage:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             calls = list(work.calls)
             if work.emit is not None and work.emit.pace is Pace.WALL:
                 raise Refused("it answers by the clock on the wall")
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             calls = [each.call for each in framed.calls]
         case _:
             raise Refused(f"{type(stage).__name__} is not shared")
@@ -140,7 +140,7 @@ def _panes(stage: Stage, found: Fingerprint, stream: Stream) -> tuple[str | None
     """What must be equal for windows to share panes: all that the state depends on, but for range and slide."""
     if not isinstance(stage.step, WindowAggregate):
         return None, 0
-    work = stage.step.windowed
+    work = stage.step.window_aggregate
     family, paned = work.window.pane_family, work.window.paned
     special = work.emit is not None or work.from_first or stream.punctuated_by is not None
     if family is None or paned is None or special:

@@ -1,4 +1,4 @@
-"""Which queries that share a reading share states too: equal ones exist once, and panes serve several windows."""
+"""Shared operator state: queries with equal state share one, and windows of several sizes share panes."""
 
 from __future__ import annotations
 

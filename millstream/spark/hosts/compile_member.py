@@ -43,7 +43,7 @@ def compile_members(found: Sequence[Candidate], host: Host) -> list[tuple[Member
     windows: dict[str, dict[str, WindowAggregateJob]] = {}
     compiled = []
     for one in found:
-        member, state, work = _compiled(one, host)
+        member, state, work = _compile_member(one, host)
         compiled.append((member, state))
         if state is not None and work is not None and has_panes(state.id):
             windows.setdefault(state.id, {})[_window_key(work)] = work
@@ -60,7 +60,7 @@ def _with_panes(state: SharedState, jobs: Mapping[str, WindowAggregateJob]) -> S
     return replace(state, inlet=inlet, make=partial(SharedPanes, jobs, pane))
 
 
-def _compiled(one: Candidate, host: Host) -> tuple[Member, SharedState | None, WindowAggregateJob | None]:
+def _compile_member(one: Candidate, host: Host) -> tuple[Member, SharedState | None, WindowAggregateJob | None]:
     plan = one.plan
     if plan.stage is None or one.state is None:
         member = Member(one.id, one.name, plan.columns, plan.read, plan.before, begin=one.begin, pattern=plan.pattern)
@@ -68,7 +68,7 @@ def _compiled(one: Candidate, host: Host) -> tuple[Member, SharedState | None, W
     step = plan.stage.step
     names = {f"__r{number}": call.name for number, call in enumerate(_calls(step))}
     _, own, _ = _job(plan.stage, host)
-    inflow, job, work = _job(_renamed(plan.stage), host)
+    inflow, job, work = _job(_rename_answers(plan.stage), host)
     lists = nested_columns(plan.stage.lists)
     window = None if work is None or not has_panes(one.state) else _window_key(work)
     answers = Answers(
@@ -94,23 +94,23 @@ def _job(stage: Stage, host: Host) -> tuple[Inflow, StageJob, WindowAggregateJob
 
 def _calls(step: object) -> tuple[AggregateCall, ...]:
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             return work.calls
-        case OverAggregate(framed=framed):
+        case OverAggregate(over_aggregate=framed):
             return tuple(each.call for each in framed.calls)
     return ()
 
 
-def _renamed(stage: Stage) -> Stage:
+def _rename_answers(stage: Stage) -> Stage:
     """The stage as it is for all whose state is the same: answers are named by their places, and all are given."""
     step = stage.step
     match step:
-        case WindowAggregate(windowed=work):
+        case WindowAggregate(window_aggregate=work):
             calls = tuple(replace(call, name=f"__r{number}") for number, call in enumerate(work.calls))
-            step = replace(step, windowed=replace(work, calls=calls), gives=None)
-        case OverAggregate(framed=framed):
+            step = replace(step, window_aggregate=replace(work, calls=calls), gives=None)
+        case OverAggregate(over_aggregate=framed):
             each = tuple(replace(c, call=replace(c.call, name=f"__r{n}")) for n, c in enumerate(framed.calls))
-            step = replace(step, framed=replace(framed, calls=each))
+            step = replace(step, over_aggregate=replace(framed, calls=each))
     return replace(stage, step=step, lists=(), holds=None)
 
 

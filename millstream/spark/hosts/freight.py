@@ -1,4 +1,4 @@
-"""What travels in a host between its tasks: packets for its stage, rows of members, and what is said of them."""
+"""Freight, the rows between the tasks of a host: packets for its stage, rows of members, metrics, failures."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ FREIGHT_SCHEMA = "bucket INT, who STRING, kind STRING, payload BINARY"
 FREIGHT_FIELDS = pa.schema(
     [("bucket", pa.int32()), ("who", pa.string()), ("kind", pa.string()), ("payload", pa.binary())]
 )
-GIVEN_SCHEMA = "who STRING, kind STRING, payload BINARY"
+PIECE_SCHEMA = "who STRING, kind STRING, payload BINARY"
 
 
-def loaded(pieces: Sequence[tuple[int, Piece]]) -> pa.RecordBatch:
+def pack_freight(pieces: Sequence[tuple[int, Piece]]) -> pa.RecordBatch:
     """Pieces for buckets as a batch of Arrow."""
     columns = [[bucket for bucket, _ in pieces], *([piece[n] for _, piece in pieces] for n in range(3))]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, FREIGHT_FIELDS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=FREIGHT_FIELDS)
 
 
-def said_of(problem: Exception) -> bytes:
+def encode_failure(problem: Exception) -> bytes:
     """A failure in the words in which Spark would tell it."""
     return f"Traceback (most recent call last):\n  in a task\n{_type(problem)}: {problem}".encode()
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from millstream.operators.blobs import to_bytes
 from millstream.operators.contract import Operator
 from millstream.operators.panes.shared_panes import WINDOW, SharedPanes
-from millstream.spark.hosts.freight import Kind, Piece, said_of
-from millstream.spark.hosts.member import Crew, Member, SharedState
+from millstream.spark.hosts.freight import Kind, Piece, encode_failure
+from millstream.spark.hosts.member import BatchMembers, Member, SharedState
 from millstream.spark.stage.bucket_run import concatenate_small
 from millstream.spark.stage.bucket_state import BucketState
 from millstream.spark.stage.feeds import FeedProgress
@@ -66,9 +66,9 @@ class HostBucket:
         self._bow, self._bucket, self._state = bow, bucket, state
         self._place = (bow.id, bucket)
 
-    def run(self, pieces: Iterable[Piece], crew: Crew) -> Iterator[Piece]:
+    def run(self, pieces: Iterable[Piece], batch_members: BatchMembers) -> Iterator[Piece]:
         """What is answered, and said of it, once the state is written."""
-        packets: dict[str, list[bytes]] = {state.id: [] for state in crew.states}
+        packets: dict[str, list[bytes]] = {state.id: [] for state in batch_members.states}
         given: list[Piece] = []
         for piece in pieces:
             if piece.kind != Kind.PACKET:
@@ -79,13 +79,13 @@ class HostBucket:
                 for others in packets.values():
                     others.append(piece.payload)
         run = self._load()
-        for gone in crew.gone:
+        for gone in batch_members.gone:
             run.running.pop(gone, None)
             run.blobs.forget(f"{gone}/")
-        for state in crew.states:
+        for state in batch_members.states:
             if packets[state.id]:
-                given += self._answered(run, state, packets[state.id], list(crew.of_state(state.id)))
-        if crew.states or crew.gone:
+                given += self._answer_packets(run, state, packets[state.id], list(batch_members.of_state(state.id)))
+        if batch_members.states or batch_members.gone:
             run.version = self._state.save(run.blobs)
         _CACHE[self._place] = run
         yield from given
@@ -97,7 +97,9 @@ class HostBucket:
             return cached
         return _Run(self._bow.start, self._state.version, {}, PendingBlobs(self._state.stored()))
 
-    def _answered(self, run: _Run, state: SharedState, packets: list[bytes], members: list[Member]) -> list[Piece]:
+    def _answer_packets(
+        self, run: _Run, state: SharedState, packets: list[bytes], members: list[Member]
+    ) -> list[Piece]:
         prefix = f"{state.id}/"
         own = OwnBlobs(run.blobs, prefix)
         try:
@@ -110,7 +112,7 @@ class HostBucket:
         except Exception as problem:  # whatever a member does, the others go on
             run.running.pop(state.id, None)
             run.blobs.forget(prefix)
-            return [Piece(state.id, Kind.FAILED, said_of(problem))]
+            return [Piece(state.id, Kind.FAILED, encode_failure(problem))]
         pieces: list[Piece] = []
         of_window = _by_window(answers)
         for member in members:
@@ -140,7 +142,7 @@ def _rows_of(member: Member, answers: dict[str | None, list[pa.Table]]) -> Itera
             if rows.num_rows:
                 yield Piece(member.id, Kind.ROWS, to_bytes(rows))
     except Exception as problem:  # whatever a member does, the others go on
-        yield Piece(member.id, Kind.FAILED, said_of(problem))
+        yield Piece(member.id, Kind.FAILED, encode_failure(problem))
 
 
 def frames_of(pieces: Iterable[Piece]) -> Iterator[pd.DataFrame]:

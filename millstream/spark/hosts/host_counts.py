@@ -25,7 +25,7 @@ from millstream.spark.metrics import (
     WORK,
 )
 from millstream.spark.run.progress import Counts
-from millstream.spark.run.query_events import Told
+from millstream.spark.run.query_events import SparkEvent
 
 Mark = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class Follower:
 
 
 @dataclass
-class Said:
+class BatchReport:
     """What was said in a batch: the marks of each state, how many tuples ran ahead, and for whom the batch was."""
 
     marks: dict[str, list[Mark]] = field(default_factory=dict)
@@ -57,29 +57,29 @@ class HostCounts(Counts):
     """Counts what Spark tells of a host, for itself and for each member."""
 
     stream: Stream | None = None
-    said: dict[int, Said] = field(default_factory=dict)
+    said: dict[int, BatchReport] = field(default_factory=dict)
 
-    def add(self, progress: Told) -> None:
+    def add(self, progress: SparkEvent) -> None:
         """Count one micro-batch, once its sinks have it."""
         batch = progress["batchId"]
-        said = self.said.pop(batch, None) if "addBatch" in progress["durationMs"] else None
-        if said is None or self.stream is None:
+        report = self.said.pop(batch, None) if "addBatch" in progress["durationMs"] else None
+        if report is None or self.stream is None:
             super().add(progress)
             return
-        metrics = {state: stage_metrics(marks, self.stream) for state, marks in said.marks.items()}
+        metrics = {state: stage_metrics(marks, self.stream) for state, marks in report.marks.items()}
         numbered = {f"{STAGE}{number}": metrics[state] for number, state in enumerate(sorted(metrics), 1)}
         for stage in [stage for stage in self.waits if stage.isdigit() and int(stage) > len(numbered) > 0]:
             self.waits.pop(stage)  # of a state that is gone
-        super().add(_with(progress, numbered, said.beyond, self.stream))
-        for follower in said.followers:
-            own, marks = {}, said.marks.get(follower.state or "")
+        super().add(_add_metrics(progress, numbered, report.beyond, self.stream))
+        for follower in report.followers:
+            own, marks = {}, report.marks.get(follower.state or "")
             if marks is not None:
-                own[f"{STAGE}1"] = _of_window(stage_metrics(marks, self.stream), marks, follower, self.stream)
-            beyond = said.beyond if follower.state is None else 0
-            follower.counts.add(_with(progress, own, beyond, self.stream))
+                own[f"{STAGE}1"] = _select_window(stage_metrics(marks, self.stream), marks, follower, self.stream)
+            beyond = report.beyond if follower.state is None else 0
+            follower.counts.add(_add_metrics(progress, own, beyond, self.stream))
 
 
-def _with(progress: Told, stages: Mapping[str, Any], beyond: int, stream: Stream) -> Told:
+def _add_metrics(progress: SparkEvent, stages: Mapping[str, Any], beyond: int, stream: Stream) -> SparkEvent:
     """The progress with what was said of stages, and of tuples that were rejected behind the arrivals."""
     observed = {**progress.get("observedMetrics", {}), **stages}
     if beyond:
@@ -92,7 +92,7 @@ def _with(progress: Told, stages: Mapping[str, Any], beyond: int, stream: Stream
 def stage_metrics(marks: Sequence[Mark], stream: Stream) -> dict[str, Any]:
     """What the marks of a state say together, in the names that the metrics of a stage have."""
     name = stream.name
-    found: dict[str, Any] = {WAITS: _least(mark["waits"] for mark in marks)}
+    found: dict[str, Any] = {WAITS: _find_least(mark["waits"] for mark in marks)}
     for mark in marks:
         for bucket, done in mark["work"].items():
             found[f"{WORK}{bucket}"] = done
@@ -100,7 +100,7 @@ def stage_metrics(marks: Sequence[Mark], stream: Stream) -> dict[str, Any]:
         found[total] = sum(mark[total] for mark in marks)
     found[f"{TUPLES}0"] = sum(mark["tuples"][0] for mark in marks)
     found[f"{MICROS}0"] = sum(mark["micros"][0] for mark in marks)
-    found[f"{PASSED}0.{name}"] = _least(mark["passed"][0] for mark in marks)
+    found[f"{PASSED}0.{name}"] = _find_least(mark["passed"][0] for mark in marks)
     found[f"{HEARD}0.{name}"] = max(mark["heard"][0] for mark in marks)
     found[f"{LATE}0.{name}"] = sum(mark["late"][0] for mark in marks)
     if stream.time_stamp is TimeStamp.EXTERNAL:
@@ -110,7 +110,7 @@ def stage_metrics(marks: Sequence[Mark], stream: Stream) -> dict[str, Any]:
     return found
 
 
-def _of_window(
+def _select_window(
     metrics: Mapping[str, Any], marks: Sequence[Mark], follower: Follower, stream: Stream
 ) -> Mapping[str, Any]:
     """The metrics of one of the windows that share panes."""
@@ -118,8 +118,8 @@ def _of_window(
         return metrics
     own = [mark["windows"][follower.window] for mark in marks]
     late = sum(one["late"] for one in own)
-    return {**metrics, WAITS: _least(one["waits"] for one in own), f"{LATE}0.{stream.name}": late}
+    return {**metrics, WAITS: _find_least(one["waits"] for one in own), f"{LATE}0.{stream.name}": late}
 
 
-def _least(values: Iterable[int | None]) -> int | None:
+def _find_least(values: Iterable[int | None]) -> int | None:
     return min((value for value in values if value is not None), default=None)

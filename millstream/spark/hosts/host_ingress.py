@@ -21,19 +21,19 @@ from millstream.operators.tuples.lazy_rows import LazyRows
 from millstream.operators.tuples.row_steps import Compute, Keep, Step
 from millstream.operators.window_aggregate_job import ARRIVAL, TIME
 from millstream.spark.hosts.common_steps import CommonSteps
-from millstream.spark.hosts.freight import FREIGHT_FIELDS, FREIGHT_SCHEMA, Kind, Piece, loaded, said_of
-from millstream.spark.hosts.member import Crew, Member, SharedState
+from millstream.spark.hosts.freight import FREIGHT_FIELDS, FREIGHT_SCHEMA, Kind, Piece, encode_failure, pack_freight
+from millstream.spark.hosts.member import BatchMembers, Member, SharedState
 from millstream.spark.hosts.pattern_steps import PatternSteps, steps_for
-from millstream.spark.hosts.roster import crew
+from millstream.spark.hosts.roster import read_batch_members
 from millstream.spark.stage import marks
 from millstream.spark.stage.arrival_order import Run, Runs, number_rows, task_number
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.ingress import Arrow, chunks, progress_of, seal_packets
 from millstream.spark.stage.marks import AT
 from millstream.spark.stage.packets import TaskProgress
-from millstream.spark.stage.time_limits import Judged, TimeLimits, judge_times
+from millstream.spark.stage.time_limits import TimeJudgement, TimeLimits, judge_times
 
-KEPT_ROWS = 500_000
+BUFFER_ROWS = 500_000
 """So many rows of all members and states are sent on together."""
 
 COUNTED_SCHEMA = f"{FREIGHT_SCHEMA}, {ROWS} BIGINT, {FILES} BIGINT, {BAD_FILES} BIGINT"
@@ -41,7 +41,7 @@ _COUNTED_FIELDS = pa.schema([*FREIGHT_FIELDS, *(pa.field(name, pa.int64()) for n
 
 
 @dataclass(frozen=True)
-class Quay:
+class HostInlet:
     """Where the tuples of a host arrive: its folder, its buckets, what time stamps are good, and which column they are.
 
     `ordered`, tuples are numbered as they arrived. `time` is None where they have no time stamp.
@@ -65,57 +65,57 @@ def batch_number() -> int:
     return int(number)
 
 
-def host_ingress(quay: Quay) -> Arrow:
+def host_ingress(inlet: HostInlet) -> Arrow:
     """A function for mapInArrow from tuples and marks to freight."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        hold = Hold(quay, crew(quay.folder, batch_number()))
+        hold = FreightBuffer(inlet, read_batch_members(inlet.folder, batch_number()))
         for number, chunk in enumerate(chunks(batches)):
             rows, said, _ = marks.part(chunk)
             runs: Runs = ()
-            if quay.ordered:
+            if inlet.ordered:
                 rows, runs = number_rows(rows, task_number(), number)
-            hold.take(rows, rows[AT] if quay.time is not None else None, said, runs)
+            hold.take(rows, rows[AT] if inlet.time is not None else None, said, runs)
             if hold.is_full:
-                yield loaded(hold.unloaded())
-        if pieces_left := hold.unloaded():
-            yield loaded(pieces_left)
+                yield pack_freight(hold.unload())
+        if pieces_left := hold.unload():
+            yield pack_freight(pieces_left)
         freeze_imported_modules()
 
     return run
 
 
-def host_file_ingress(quay: Quay, declared: pa.Schema | None) -> Arrow:
+def host_file_ingress(inlet: HostInlet, declared: pa.Schema | None) -> Arrow:
     """A function for mapInArrow from the names of files to freight; the first piece of each lot counts what was read.
 
     Files in which what is `declared` cannot be read are passed over, and counted.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        hold = Hold(quay, crew(quay.folder, batch_number()))
+        hold = FreightBuffer(inlet, read_batch_members(inlet.folder, batch_number()))
         for batch in batches:
             files, read = batch.num_rows, 0
-            reader = FileReader(Reading(hold.columns, quay.time or "", (), (), declared))
-            for found in reader.pieces(batch, quay.ordered):
+            reader = FileReader(Reading(hold.columns, inlet.time or "", (), (), declared))
+            for found in reader.pieces(batch, inlet.ordered):
                 chunk = found.rows
                 runs: Runs = ()
                 read += found.read
-                times = None if quay.time is None else chunk[quay.time].cast(pa.int64())
+                times = None if inlet.time is None else chunk[inlet.time].cast(pa.int64())
                 if found.run is not None:
                     chunk, runs = in_run(chunk, found.run)
                 hold.take(chunk, times, None, runs)
                 if hold.is_full:
-                    yield counted(hold.unloaded(), read, files, 0)
+                    yield counted(hold.unload(), read, files, 0)
                     files, read = 0, 0
-            yield counted(hold.unloaded() or [nothing_said(quay)], read + reader.bad, files, reader.bad)
+            yield counted(hold.unload() or [nothing_said(inlet)], read + reader.bad, files, reader.bad)
         freeze_imported_modules()
 
     return run
 
 
-def nothing_said(quay: Quay) -> tuple[int, Piece]:
+def nothing_said(inlet: HostInlet) -> tuple[int, Piece]:
     """A piece that says nothing, so that something can be counted with it."""
-    return quay.buckets[0], Piece("", Kind.REJECTED, b"0")
+    return inlet.buckets[0], Piece("", Kind.REJECTED, b"0")
 
 
 def in_run(rows: pa.Table, run: Run) -> tuple[pa.Table, Runs]:
@@ -126,17 +126,17 @@ def in_run(rows: pa.Table, run: Run) -> tuple[pa.Table, Runs]:
 
 def counted(lot: list[tuple[int, Piece]], rows: int, files: int, bad: int) -> pa.RecordBatch:
     """A lot of freight, whose first piece counts what was read for it."""
-    freight = loaded(lot)
+    freight = pack_freight(lot)
     rest = [0] * (freight.num_rows - 1)
     counts = [pa.array([count, *rest], pa.int64()) for count in (rows, files, bad)]
     return pa.RecordBatch.from_arrays([*freight.columns, *counts], schema=_COUNTED_FIELDS)
 
 
-class _Seen(NamedTuple):
+class _ChunkProgress(NamedTuple):
     """What a chunk said of progress."""
 
     said: pa.Table | None
-    judged: Judged
+    judged: TimeJudgement
     runs: Runs
     promises: tuple[int, ...]
 
@@ -147,22 +147,22 @@ class _Party:
     def __init__(self, time: int | None, states: Sequence[SharedState], members: Sequence[Member]) -> None:
         self.time = time
         self.states = [state.id for state in states]
-        self.stateful = CommonSteps({state.id: _arriving(state) for state in states})
+        self.stateful = CommonSteps({state.id: _carry_arrival_numbers(state) for state in states})
         self.stateless = steps_for(tuple(members))
         self.has_members = bool(members)
 
 
-_NOT_JUDGED = Judged(None, 0, None, None)
+_NOT_JUDGED = TimeJudgement(None, 0, None, None)
 
 
 @dataclass
-class Hold:
+class FreightBuffer:
     """What has come together for members and states, as long as it is not sent on."""
 
-    quay: Quay
-    crew: Crew
+    inlet: HostInlet
+    batch_members: BatchMembers
     _kept: dict[str, list[pa.Table]] = field(default_factory=dict)
-    _seen: dict[str, list[_Seen]] = field(default_factory=dict)
+    _seen: dict[str, list[_ChunkProgress]] = field(default_factory=dict)
     _failed: dict[str, Exception] = field(default_factory=dict)
     _rows: int = 0
     _tuples: int = 0
@@ -172,22 +172,28 @@ class Hold:
     _begun: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
-        begins = [*(state.begin for state in self.crew.states), *(member.begin for member in self.crew.stateless)]
+        begins = [
+            *(state.begin for state in self.batch_members.states),
+            *(member.begin for member in self.batch_members.stateless),
+        ]
         self.places = sorted({begin.position for begin in begins})
 
     @property
     def columns(self) -> pa.Schema:
         """The columns that are read for all of them, and for their progress."""
-        schemas = [*(state.read for state in self.crew.states), *(member.read for member in self.crew.members)]
+        schemas = [
+            *(state.read for state in self.batch_members.states),
+            *(member.read for member in self.batch_members.members),
+        ]
         read = {field.name: field for schema in schemas for field in schema}
-        if self.quay.time is not None:
-            read.setdefault(self.quay.time, pa.field(self.quay.time, STAMP))
+        if self.inlet.time is not None:
+            read.setdefault(self.inlet.time, pa.field(self.inlet.time, STAMP))
         return pa.schema(list(read.values()))
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to send on what is here. Numbers of arrival are those of one chunk."""
-        return self._rows >= KEPT_ROWS or self._tuples >= 8 * KEPT_ROWS or self.quay.ordered
+        return self._rows >= BUFFER_ROWS or self._tuples >= 8 * BUFFER_ROWS or self.inlet.ordered
 
     def take(
         self,
@@ -202,19 +208,19 @@ class Hold:
         self._tuples += tuples.num_rows
         for party in self._parties_at(place):
             if party.time is None or times is None:
-                self._give(party, tuples, times, _Seen(said, _NOT_JUDGED, runs, promises))
+                self._give(party, tuples, times, _ChunkProgress(said, _NOT_JUDGED, runs, promises))
             else:
                 late_enough = pc.greater_equal(times, party.time)
                 own = tuples.filter(late_enough), times.filter(late_enough)
-                self._give(party, *own, _Seen(said, _NOT_JUDGED, runs, promises))
+                self._give(party, *own, _ChunkProgress(said, _NOT_JUDGED, runs, promises))
 
     def _parties_at(self, place: int | None) -> list[_Party]:
         """Those who have begun at a place, or all."""
         count = len(self.places) if place is None else bisect_right(self.places, place)
         if count not in self._parties:
             here = frozenset(self.places[:count])
-            states = [state for state in self.crew.states if state.begin.position in here]
-            members = [member for member in self.crew.stateless if member.begin.position in here]
+            states = [state for state in self.batch_members.states if state.begin.position in here]
+            members = [member for member in self.batch_members.stateless if member.begin.position in here]
             moments = dict.fromkeys([*(s.begin.time for s in states), *(m.begin.time for m in members)])
             self._parties[count] = [
                 _Party(
@@ -224,8 +230,8 @@ class Hold:
             ]
         return self._parties[count]
 
-    def _give(self, party: _Party, tuples: pa.Table, times: pa.ChunkedArray | None, seen: _Seen) -> None:
-        limits = self.quay.limits
+    def _give(self, party: _Party, tuples: pa.Table, times: pa.ChunkedArray | None, seen: _ChunkProgress) -> None:
+        limits = self.inlet.limits
         if party.states:
             judged = _NOT_JUDGED if times is None else judge_times(limits, times)
             for state in party.states:
@@ -245,22 +251,24 @@ class Hold:
                 self._kept.setdefault(who, []).append(rows)
                 self._rows += rows.num_rows
 
-    def unloaded(self) -> list[tuple[int, Piece]]:
+    def unload(self) -> list[tuple[int, Piece]]:
         """All that is here, for the buckets."""
         lot: list[tuple[int, Piece]] = []
-        for state in self.crew.states:
+        for state in self.batch_members.states:
             if state.id in self._seen and state.id not in self._failed:
                 try:
                     lot += self._packets(state)
                 except Exception as problem:  # whatever a member does, the others go on
                     self._failed[state.id] = problem
-        for member in self.crew.stateless:
+        for member in self.batch_members.stateless:
             if member.id in self._kept and member.id not in self._failed:
                 rows = pa.concat_tables(self._kept[member.id])
                 lot.append((self._next_bucket(), Piece(member.id, Kind.ROWS, to_bytes(rows))))
         if self._beyond:
             lot.append((self._next_bucket(), Piece("", Kind.REJECTED, str(self._beyond).encode())))
-        lot += [(self._next_bucket(), Piece(who, Kind.FAILED, said_of(why))) for who, why in self._failed.items()]
+        lot += [
+            (self._next_bucket(), Piece(who, Kind.FAILED, encode_failure(why))) for who, why in self._failed.items()
+        ]
         self._kept, self._seen, self._failed = {}, {}, {}
         self._rows = self._tuples = self._beyond = 0
         self._begun = time.perf_counter()
@@ -286,7 +294,7 @@ class Hold:
 
     def _next_bucket(self) -> int:
         self._turn += 1
-        return self.quay.buckets[self._turn % len(self.quay.buckets)]
+        return self.inlet.buckets[self._turn % len(self.inlet.buckets)]
 
 
 def _marks(state: SharedState, said: pa.Table) -> pa.Table:
@@ -297,7 +305,7 @@ def _marks(state: SharedState, said: pa.Table) -> pa.Table:
     return rows.table().append_column(marks.MARK, said[marks.MARK])
 
 
-def _arriving(state: SharedState) -> tuple[Step, ...]:
+def _carry_arrival_numbers(state: SharedState) -> tuple[Step, ...]:
     """The steps of a state; the numbers of arrival go along, if it wants them."""
     if state.inlet.order is None:
         return state.before

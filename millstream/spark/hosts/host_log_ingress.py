@@ -11,40 +11,40 @@ import pyarrow as pa
 
 from millstream.connectors.history.log_ingress import LogReading
 from millstream.connectors.history.log_source import START, STOP
-from millstream.spark.hosts.host_ingress import Hold, Quay, batch_number, counted, in_run, nothing_said
-from millstream.spark.hosts.roster import crew
+from millstream.spark.hosts.host_ingress import FreightBuffer, HostInlet, batch_number, counted, in_run, nothing_said
+from millstream.spark.hosts.roster import read_batch_members
 from millstream.spark.stage.arrival_order import Runs
 from millstream.spark.stage.garbage_collector import freeze_imported_modules
 from millstream.spark.stage.ingress import Arrow
 
 
-def host_log_ingress(quay: Quay, log: Path) -> Arrow:
+def host_log_ingress(inlet: HostInlet, log: Path) -> Arrow:
     """A function for mapInArrow from ranges to freight; the first piece of each lot counts what was read.
 
     Ranges are cut where members begin: of what lies before, these hear nothing.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        here = crew(quay.folder, batch_number())
+        here = read_batch_members(inlet.folder, batch_number())
         ordered = any(state.inlet.order is not None for state in here.states)
-        hold = Hold(replace(quay, ordered=ordered), here)
+        hold = FreightBuffer(replace(inlet, ordered=ordered), here)
         for batch in batches:
             ranges, read = batch.num_rows, 0
-            reader = LogReading(hold.columns, quay.time or "", (), folder=log).opener()
+            reader = LogReading(hold.columns, inlet.time or "", (), folder=log).opener()
             for start, stop in _ranges(batch, hold.places):
                 part = pa.RecordBatch.from_pydict({START: [start], STOP: [stop]})
                 for found in reader.pieces(part, ordered):
                     rows = found.rows
                     runs: Runs = ()
                     read += found.read
-                    times = None if quay.time is None else rows[quay.time].cast(pa.int64())
+                    times = None if inlet.time is None else rows[inlet.time].cast(pa.int64())
                     if found.run is not None:
                         rows, runs = in_run(rows, found.run)
                     hold.take(rows, times, None, runs, start, found.promises)
                     if hold.is_full:
-                        yield counted(hold.unloaded() or [nothing_said(quay)], read, ranges, 0)
+                        yield counted(hold.unload() or [nothing_said(inlet)], read, ranges, 0)
                         ranges, read = 0, 0
-            yield counted(hold.unloaded() or [nothing_said(quay)], read + reader.bad, ranges, reader.bad)
+            yield counted(hold.unload() or [nothing_said(inlet)], read + reader.bad, ranges, reader.bad)
         freeze_imported_modules()
 
     return run

@@ -33,7 +33,7 @@ class HostStage(StatefulProcessor):
         from millstream.spark.hosts.freight import Piece
         from millstream.spark.hosts.host_bucket import STAGE, HostBucket, frames_of
         from millstream.spark.hosts.host_ingress import batch_number
-        from millstream.spark.hosts.roster import crew
+        from millstream.spark.hosts.roster import read_batch_members
         from millstream.spark.stage.bucket_state import BucketState
         from millstream.spark.stage.garbage_collector import freeze_imported_modules
 
@@ -44,7 +44,7 @@ class HostStage(StatefulProcessor):
             for who, kind, payload in zip(frame["who"], frame["kind"], frame["payload"], strict=True)
         )
         state = BucketState(self._bow.id, STAGE, bucket, self._blobs, self._version)
-        here = crew(self._bow.folder, batch_number())
+        here = read_batch_members(self._bow.folder, batch_number())
         yield from frames_of(HostBucket(self._bow, bucket, state).run(pieces, here))
         freeze_imported_modules()
 

@@ -1,4 +1,4 @@
-"""What travels to the tasks of a host: its members, and the states that they share."""
+"""The members of a host and the states that they share, as they are pickled for its tasks."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Crew:
+class BatchMembers:
     """The members that a batch is for, and their states. `gone` are states that nobody needs any more."""
 
     members: tuple[Member, ...] = ()

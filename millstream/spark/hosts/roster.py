@@ -18,7 +18,7 @@ from typing import Any
 from pyspark import cloudpickle
 
 from millstream.errors import RunError
-from millstream.spark.hosts.member import Crew, Member, SharedState
+from millstream.spark.hosts.member import BatchMembers, Member, SharedState
 
 ROSTER = "roster.json"
 MEMBERS, STATES = "members", "states"
@@ -128,13 +128,13 @@ def is_committed(folder: Path, batch: int) -> bool:
     return (folder / "checkpoint" / "commits" / str(batch)).exists()
 
 
-def crew(folder: Path, batch: int) -> Crew:
+def read_batch_members(folder: Path, batch: int) -> BatchMembers:
     """The members that a batch is for."""
     known = _KNOWN.get(folder)
     try:
         stamp = (folder / ROSTER).stat().st_mtime_ns
     except FileNotFoundError:
-        return Crew()
+        return BatchMembers()
     if known is None or known.stamp != stamp:
         known = _KNOWN[folder] = _Known(stamp, tuple(_entries(folder)), {}, known.loaded if known else {})
     found = known.crews.get(batch)
@@ -150,20 +150,20 @@ class _Known:
 
     stamp: int
     entries: tuple[Entry, ...]
-    crews: dict[int, Crew]
+    crews: dict[int, BatchMembers]
     loaded: dict[tuple[str, int], Any]
 
 
 _KNOWN: dict[Path, _Known] = {}
 
 
-def _crew(folder: Path, known: _Known, batch: int) -> Crew:
+def _crew(folder: Path, known: _Known, batch: int) -> BatchMembers:
     here = [entry for entry in known.entries if entry.holds(batch)]
     states = {entry.state for entry in here if entry.state is not None}
     gone = {e.state for e in known.entries if e.dropped} - {e.state for e in known.entries if not _is_gone(e, batch)}
     members = tuple(_load(folder / MEMBERS / entry.member, known) for entry in here)
     shared = tuple(_load(folder / STATES / state, known) for state in sorted(states))
-    return Crew(members, shared, frozenset(state for state in gone if state is not None))
+    return BatchMembers(members, shared, frozenset(state for state in gone if state is not None))
 
 
 def _is_gone(entry: Entry, batch: int) -> bool:

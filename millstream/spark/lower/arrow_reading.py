@@ -47,7 +47,7 @@ def packets_of(read: ArrowRead, inlet: Inlet, number: int, host: Host) -> DataFr
         # An outer join: without a row of it there would be no files.
         files = files.join(F.broadcast(packed), F.lit(True), "left_outer").withColumnRenamed(TABLE, f"{TABLE}{place}")
     judged = stream.on_bad_file is OnBadFile.REJECT
-    declared = arrow_schema(stream.arriving) if judged else None
+    declared = arrow_schema(stream.arriving_schema) if judged else None
     made = FeedReading if stream.fed else Reading
     reading = made(read.read, str(stream.time), read.steps, tuple(schemas), declared)
     if stream.keep is not None:

@@ -35,7 +35,7 @@ def lower_feeder(
 ) -> tuple[DataFrame, tuple[Part, ...]]:
     """The rows of a plan that go into a stream, with marks, and what these are about."""
     told = tuple(_part(one, stream, buckets, host) for one in parts(logical))
-    names = [column.name for column in stream.arriving]
+    names = [column.name for column in stream.arriving_schema]
     timed = stream.time_stamp is TimeStamp.EXTERNAL
     frames = []
     for number, (one, below) in enumerate(zip(parts(physical), parts(logical), strict=True)):
@@ -70,7 +70,7 @@ def _part(plan: Node, stream: Stream, buckets: int | None, host: Host) -> Part:
     """What tells of the progress of an input, seen from the time stamp that its rows will have in the stream."""
     limits = _limits(bound_of(stream, host))
     by_rows = Part(slack=_slack(stream), by_rows=True, limits=limits)
-    place = next((n for n, column in enumerate(stream.arriving) if column.name == stream.time), None)
+    place = next((n for n, column in enumerate(stream.arriving_schema) if column.name == stream.time), None)
     if place is None:  # it is computed of what arrives
         return by_rows
     time, source = plan.schema.names[place], feeder(plan)

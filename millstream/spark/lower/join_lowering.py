@@ -85,7 +85,7 @@ def lower_table_join(node: TableJoin, left: DataFrame, right: DataFrame) -> Data
         condition = reduce(lambda a, b: a & b, terms)
     joined = left.join(right.withColumn(HIT, F.lit(1)), condition & tuples, "left_outer")
     if node.kind in {JoinKind.INNER, JoinKind.SEMI}:
-        joined = mark_rows.filtered(joined, F.col(HIT).isNotNull())
+        joined = mark_rows.filter_rows(joined, F.col(HIT).isNotNull())
     elif node.kind is JoinKind.ANTI:
-        joined = mark_rows.filtered(joined, F.col(HIT).isNull())
+        joined = mark_rows.filter_rows(joined, F.col(HIT).isNull())
     return joined.select(*names, *theirs, *[F.col(n) for n in HIDDEN if n in joined.columns])

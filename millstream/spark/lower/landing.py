@@ -1,4 +1,4 @@
-"""What a source delivers, as it is landed in the log of its stream."""
+"""The frame that a reader lands: the rows of a source with the columns of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from millstream.catalog.definitions import INTERNAL_COLUMN, Stream, TimeStamp
-from millstream.connectors.arrivals import Arrivals, judged, spark_schema, time_of
+from millstream.connectors.arrivals import Arrivals, judge_rows, spark_schema, time_of
 from millstream.connectors.formats.rejection import Explainer
 from millstream.connectors.history.landing import TIME, Landing
 from millstream.connectors.registry import connector
@@ -36,13 +36,13 @@ def landing_frame(host: Host, stream: Stream) -> tuple[DataFrame, Landing]:
         arrivals, filed = replace(arrivals, frame=arrivals.frame.withColumn(FILE, F.expr(FILE_SQL))), True
     external = stream.time_stamp is TimeStamp.EXTERNAL
     time = time_of(raw) if external else F.lit(None).cast("bigint")
-    columns = [F.col(quoted(c.name)) for c in stream.arriving]
+    columns = [F.col(quoted(c.name)) for c in stream.arriving_schema]
     others = [F.col(name) for name in (*([FILE] if filed else []), *([MARK] if stream.fed else []))]
-    frame = judged(arrivals, raw, bound_of(raw, host), *columns, time.alias(TIME), *others)
+    frame = judge_rows(arrivals, raw, bound_of(raw, host), *columns, time.alias(TIME), *others)
     stamp = next((c.name for c in stream.schema if c.name.lower() == INTERNAL_COLUMN), None)
     explainer = _explainer(arrivals)
     internal = stream.time_stamp is TimeStamp.INTERNAL
-    names = tuple(c.name for c in stream.arriving)
+    names = tuple(c.name for c in stream.arriving_schema)
     return frame, Landing(host.history_of(stream.name), names, explainer, stamp if internal else None)
 
 
@@ -52,5 +52,5 @@ def _explainer(arrivals: Arrivals) -> Explainer:
 
 def log_schema(stream: Stream) -> pa.Schema:
     """The columns of the log of a stream, as Spark sends them."""
-    columns = to_arrow_schema(spark_schema(stream.landed), timezone="UTC")
+    columns = to_arrow_schema(spark_schema(stream.landed_schema), timezone="UTC")
     return pa.schema([*columns, *(pa.field(name, pa.string()) for name in HIDDEN)])

@@ -63,7 +63,7 @@ def _scan(node: Scan, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _rejected(node: RejectedScan, host: Host, marked: bool = False) -> DataFrame:
-    return arrivals.rejected(open_rejected(host, node.stream), node.stream, bound_of(node.stream, host))
+    return arrivals.select_rejected(open_rejected(host, node.stream), node.stream, bound_of(node.stream, host))
 
 
 @lower.register
@@ -86,7 +86,7 @@ def _derived(node: Derived, host: Host, marked: bool = False) -> DataFrame:
 @lower.register
 def _filter(node: Filter, host: Host, marked: bool = False) -> DataFrame:
     frame = lower(node.below, host, marked)
-    return mark_rows.filtered(frame, F.expr(spark_text(node.predicate)))
+    return mark_rows.filter_rows(frame, F.expr(spark_text(node.predicate)))
 
 
 @lower.register
@@ -154,10 +154,10 @@ def _stage(node: Stage, host: Host, marked: bool = False) -> DataFrame:
 
 @lower.register
 def _unnest(node: Unnest, host: Host, marked: bool = False) -> DataFrame:
-    return reduce(_exploded, node.calls, lower(node.below, host, marked))
+    return reduce(_explode_rows, node.calls, lower(node.below, host, marked))
 
 
-def _exploded(frame: DataFrame, call: AggregateCall) -> DataFrame:
+def _explode_rows(frame: DataFrame, call: AggregateCall) -> DataFrame:
     # A mark has no answers, and must pass all the same.
     rows = F.explode_outer(call.name) if MARK in frame.columns else F.explode(call.name)
     others = [F.col(quoted(c)) for c in frame.columns if c != call.name]

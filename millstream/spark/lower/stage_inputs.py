@@ -1,4 +1,4 @@
-"""What comes into a stage: its inputs, and the columns that are computed of each."""
+"""The inputs of a stage, and the columns that are computed for each."""
 
 from __future__ import annotations
 

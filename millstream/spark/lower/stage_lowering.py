@@ -89,7 +89,7 @@ def origin_of(feed: Exchange, host: Host) -> Origin:
     if not isinstance(source, STAGES):
         return Origin(time, stamp, 0)
     promised = promise_about(part, time) if time else None
-    if isinstance(source, WindowAggregate) and promised == END and not source.windowed.window.end_inclusive:
+    if isinstance(source, WindowAggregate) and promised == END and not source.window_aggregate.window.end_inclusive:
         stamp += " - 1"  # an answer belongs to the last moment of its window, not to the next window
     return Origin(time, stamp, None, len(bucket_ids(host, feed.buckets.count)), promised)
 
@@ -97,7 +97,7 @@ def origin_of(feed: Exchange, host: Host) -> Origin:
 def promise_about(part: Node, time: str) -> str | None:
     """The name of what the buckets of a stage promise of a time stamp; None if they promise nothing of it."""
     source, found = feeder(part), trace(part, time)
-    if found is None or (isinstance(source, OverAggregate) and found[1] != source.framed.time):
+    if found is None or (isinstance(source, OverAggregate) and found[1] != source.over_aggregate.time):
         return None  # its promise is about another column
     return found[1] if isinstance(source, WindowAggregate | WindowJoin) else ANSWER_TIME
 

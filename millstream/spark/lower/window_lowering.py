@@ -51,11 +51,11 @@ def lower_window(stage: Stage, node: WindowAggregate, host: Host, marked: bool) 
 def window_job(stage: Stage, node: WindowAggregate, host: Host) -> tuple[list[Inflow], StageJob, WindowAggregateJob]:
     """What the stage of a window aggregate does with which inputs."""
     ordered = all(feed.ordered for feed in stage.feeds)
-    work = _work(node.windowed, host, Aggregate if ordered else Choice)
+    work = _work(node.window_aggregate, host, Aggregate if ordered else Choice)
     runs = runner(work.window)
     prepare = partial(runs.partial, work) if runs.partial is not None else None
     renumber = partial(renumbered, work) if prepare is not None else None
-    typed = [(item.name, item.expression, item.type) for item in node.windowed.keys]
+    typed = [(item.name, item.expression, item.type) for item in node.window_aggregate.keys]
     inflows = []
     for feed in stage.feeds:
         origin = origin_of(feed, host)
@@ -84,9 +84,9 @@ def lower_over(stage: Stage, node: OverAggregate, host: Host, marked: bool) -> D
 
 def over_job(stage: Stage, node: OverAggregate, host: Host) -> tuple[list[Inflow], StageJob]:
     """What the stage of OVER does with which inputs."""
-    work = _frames(node.framed, host)
+    work = _frames(node.over_aggregate, host)
     inflows = _inflows(stage, host)
-    names = {state: name for name, state in state_names(node.framed.carried).items()}
+    names = {state: name for name, state in state_names(node.over_aggregate.carried).items()}
     carried = [inflows[0].schema.field(state).with_name(name) for state, name in names.items()]
     if node.ordered and all(feed.ordered for feed in stage.feeds):
         work = replace(work, carried=(*work.carried, ARRIVAL))

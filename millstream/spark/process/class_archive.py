@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from millstream.spark.process.user_cache import cached, is_own
+from millstream.spark.process.user_cache import cache_path, is_own
 
 # It says nothing on the terminal, neither that an archive does not fit nor what cannot be part of one.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
@@ -17,7 +17,7 @@ QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 
 def archive_path() -> Path:
     """Where the archive is kept: one for each Java."""
-    return cached("classes.jsa", os.environ.get("JAVA_HOME", ""))
+    return cache_path("classes.jsa", os.environ.get("JAVA_HOME", ""))
 
 
 def java_options() -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from millstream.spark.process.failures import LAST_BREATH_SECONDS, SPARK_ERRORS
-from millstream.spark.process.jvm import hung_up, is_lost, process_id, scratch
+from millstream.spark.process.jvm import hang_up_at_end, is_lost, process_id, scratch
 
 LOG = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def close_later() -> None:
 def _close() -> None:
     _waiting.release()
     try:
-        with hung_up():
+        with hang_up_at_end():
             close_leaks()
     except (*SPARK_ERRORS, OSError) as problem:
         if not is_lost(LAST_BREATH_SECONDS) and not _told:
@@ -120,11 +120,11 @@ def _files(process: int) -> Iterator[int]:
     if not noted:
         return
     try:
-        sockets = _listening(process)
+        sockets = _find_listening_sockets(process)
         opened = {int(file.name): link for file in Path(f"/proc/{process}/fd").iterdir() if (link := _link(file))}
     except OSError:  # not on Linux, or not ours to look at
         return
-    selectors = [_watched(process, number) for number, link in opened.items() if link == "anon_inode:[eventpoll]"]
+    selectors = [_watch_process(process, number) for number, link in opened.items() if link == "anon_inode:[eventpoll]"]
     numbers = {link: number for number, link in opened.items()}
     for port, note in noted.items():
         number = numbers.get(f"socket:[{sockets.get(port)}]")
@@ -142,7 +142,7 @@ def _link(file: Path) -> str | None:
         return None
 
 
-def _listening(process: int) -> dict[int, str]:
+def _find_listening_sockets(process: int) -> dict[int, str]:
     """The sockets on which a process and its neighbours listen, by their ports."""
     found = {}
     for table in ("tcp", "tcp6"):
@@ -153,7 +153,7 @@ def _listening(process: int) -> dict[int, str]:
     return found
 
 
-def _watched(process: int, selector: int) -> tuple[int, set[int]]:
+def _watch_process(process: int, selector: int) -> tuple[int, set[int]]:
     try:
         text = Path(f"/proc/{process}/fdinfo/{selector}").read_text()
     except OSError:

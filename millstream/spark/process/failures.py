@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from millstream.connectors.places.bad_files import WAY_OUT
 from millstream.errors import MillstreamError, RunError
-from millstream.spark.process.jvm import is_lost, last_word, talking
+from millstream.spark.process.jvm import hang_up_if_interrupted, is_lost, last_word
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 """What PySpark raises: from its own checks, from the JVM, and when that is gone."""
@@ -40,17 +40,17 @@ _STATE = re.compile(r"\s*SQLSTATE: .*|\s+1\) You can set \"spark\..*")
 
 
 @contextlib.contextmanager
-def told_in_a_sentence() -> Iterator[None]:
+def translate_failures() -> Iterator[None]:
     """Raise what Spark, the system or Arrow raise as a failure of ours, told for the person who wrote the statement.
 
-    >>> with told_in_a_sentence():
+    >>> with translate_failures():
     ...     open("/dev/null/x")
     Traceback (most recent call last):
     ...
     millstream.errors.RunError: /dev/null/x: Not a directory
     """
     try:
-        with talking():
+        with hang_up_if_interrupted():
             yield
     except (*SPARK_ERRORS, OSError, pa.ArrowException) as problem:
         raise RunError(explain_failure(problem)) from problem
@@ -114,18 +114,18 @@ def _cause(text: str) -> str:
     """The innermost of the failures in a text: each of Spark, Java and Python tells its own inside of another's."""
     found = sorted((m.start(), m[1], (m[2] or "").strip()) for form in _FORMS for m in form.finditer(text))
     if told := [(kind, said) for _, kind, said in found if said and not kind.endswith(_WRAPPERS)]:
-        return _worded(*told[-1])
+        return _word(*told[-1])
     if found:  # without words it says at least what kind of failure it was
         return str(found[-1][1]).rpartition(".")[2]
     return whole[0] if (whole := _WHOLE.match(text.strip())) else ""
 
 
-def _worded(kind: str, said: str) -> str:
+def _word(kind: str, said: str) -> str:
     r"""What was said, and of what, where that alone says nothing.
 
-    >>> _worded("java.util.regex.PatternSyntaxException", "Unclosed group near index 2\nb(")
+    >>> _word("java.util.regex.PatternSyntaxException", "Unclosed group near index 2\nb(")
     "'b(' is no regular expression: Unclosed group near index 2"
-    >>> _worded("java.nio.file.AccessDeniedException", "/a/b"), _worded("KeyError", "'k'"), _worded("ValueError", "no")
+    >>> _word("java.nio.file.AccessDeniedException", "/a/b"), _word("KeyError", "'k'"), _word("ValueError", "no")
     ('/a/b: access denied', "there is no key 'k'", 'no')
     """
     if kind == "KeyError":

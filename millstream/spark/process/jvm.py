@@ -67,7 +67,7 @@ def forget_lost() -> None:
         _forget()
 
 
-def apart(work: Callable[[], T]) -> T:
+def run_in_thread(work: Callable[[], T]) -> T:
     """Start Spark in a thread of its own, unless this is one already.
 
     In the main thread PySpark would take Ctrl-C for itself, and a Ctrl-C that broke into its talk with the new process
@@ -144,7 +144,7 @@ def process_id() -> int | None:
 
 
 @contextlib.contextmanager
-def hung_up() -> Iterator[None]:
+def hang_up_at_end() -> Iterator[None]:
     """Talk with Spark in a thread that ends then."""
     try:
         yield
@@ -153,7 +153,7 @@ def hung_up() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def talking() -> Iterator[None]:
+def hang_up_if_interrupted() -> Iterator[None]:
     """Talk with Spark in a way that may be interrupted: the next talk begins anew."""
     try:
         yield
@@ -185,11 +185,11 @@ def end_spark(patience: float = LAST_SECONDS) -> None:
     for one in _jvms() if patience else family:
         with contextlib.suppress(psutil.Error):
             one.terminate() if patience else one.kill()
-    if not _gone(family, patience):
+    if not _wait_until_gone(family, patience):
         for one in family:
             with contextlib.suppress(psutil.Error):
                 one.kill()
-        _gone(family, LAST_SECONDS)
+        _wait_until_gone(family, LAST_SECONDS)
 
 
 def _leave(pid: int) -> None:
@@ -227,7 +227,7 @@ def _children(process: psutil.Process, recursive: bool = True) -> list[psutil.Pr
         return []
 
 
-def _gone(processes: Iterable[psutil.Process], seconds: float) -> bool:
+def _wait_until_gone(processes: Iterable[psutil.Process], seconds: float) -> bool:
     """Wait until processes have ended. They are not reaped here: whoever started them still asks for them."""
     deadline = time.monotonic() + seconds
     while any(map(_runs, processes)):

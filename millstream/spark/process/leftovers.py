@@ -57,7 +57,7 @@ def keep(folder: Path) -> None:
 
 def owner() -> str:
     """This process, in a form that no other one ever has."""
-    return f"{os.getpid()}-{_started(os.getpid())}"
+    return f"{os.getpid()}-{_find_start_time(os.getpid())}"
 
 
 def copies() -> Path:
@@ -91,10 +91,10 @@ def remove_leftovers() -> None:
     """Remove what is owned by processes that are dead."""
     for folder in _folders(Path(tempfile.gettempdir())):
         found = _OWNED.fullmatch(folder.name)
-        if found and not _alive(*found.groups()) and _abandoned(folder):
+        if found and not _is_alive(*found.groups()) and _is_abandoned(folder):
             shutil.rmtree(folder, ignore_errors=True)
     for folder in _folders(copies()):
-        if _forgotten(folder):
+        if _is_forgotten(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -108,11 +108,11 @@ def _folders(root: Path) -> Iterator[Path]:
                     yield Path(entry.path)
 
 
-def _alive(pid: str, start: str) -> bool:
-    return _started(int(pid)) == int(start)
+def _is_alive(pid: str, start: str) -> bool:
+    return _find_start_time(int(pid)) == int(start)
 
 
-def _started(pid: int) -> int:
+def _find_start_time(pid: int) -> int:
     """When a process began, in a measure that does not change with the clock where there is one; 0 if it is dead."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
@@ -126,7 +126,7 @@ def _started(pid: int) -> int:
         return 0
 
 
-def _abandoned(folder: Path) -> bool:
+def _is_abandoned(folder: Path) -> bool:
     """Whether nobody holds a folder; one that only has a log was left on purpose."""
     lock = folder / LOCK
     try:
@@ -139,11 +139,11 @@ def _abandoned(folder: Path) -> bool:
     return True
 
 
-def _forgotten(folder: Path) -> bool:
+def _is_forgotten(folder: Path) -> bool:
     """Whether copies are of a dead process; those of another machine's driver name none, and are left for a day."""
     try:
         pid, _, start = (folder / OWNER).read_text().partition("-")
-        return not _alive(pid, start)
+        return not _is_alive(pid, start)
     except (OSError, ValueError):
         with contextlib.suppress(OSError):
             return folder.stat().st_mtime < time.time() - _DAY_SECONDS

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from millstream.spark.process.user_cache import cached, is_own
+from millstream.spark.process.user_cache import cache_path, is_own
 
 CLASS_NAME = "millstream.LocalFiles"
 SOURCE = Path(__file__).with_name("LocalFiles.java")
@@ -28,7 +28,7 @@ CLASS_PATH = "SPARK_DIST_CLASSPATH"
 
 def jar_path() -> Path:
     """Where the compiled class is kept: one for each text of it."""
-    return cached("files.jar", SOURCE.read_text(encoding="utf-8"))
+    return cache_path("files.jar", SOURCE.read_text(encoding="utf-8"))
 
 
 def use_local_files() -> dict[str, str]:

@@ -18,7 +18,7 @@ from millstream.errors import RunError, SettingError
 from millstream.spark.process.class_archive import java_options
 from millstream.spark.process.close_leaks import PORTS, ports_folder
 from millstream.spark.process.failures import SPARK_ERRORS
-from millstream.spark.process.jvm import apart, end_quietly, forget_lost, is_lost, launch, scratch
+from millstream.spark.process.jvm import end_quietly, forget_lost, is_lost, launch, run_in_thread, scratch
 from millstream.spark.process.local_files import use_local_files
 
 PYTHON_OF_WORKERS = Path(__file__).with_name("python_of_workers.sh")
@@ -112,7 +112,7 @@ def open_session(
         _check_settings(running, master, conf or {})
         master = running.sparkContext.master
     master = master or "local[*]"
-    return apart(lambda: _open(master, conf or {}, log))
+    return run_in_thread(lambda: _open(master, conf or {}, log))
 
 
 def _open(master: str, conf: Mapping[str, str], log: Path | None) -> SparkSession:

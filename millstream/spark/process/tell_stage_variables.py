@@ -28,20 +28,20 @@ PATIENCE_SECONDS = 30.0
 """After that nobody will answer: Spark itself waits for 10 seconds, or less if the query is stopped while it starts."""
 
 
-def packed(requests: list[bytes]) -> bytes:
+def pack_requests(requests: list[bytes]) -> bytes:
     r"""The requests as they go over the wire, with their number and length before them.
 
-    >>> unpacked(b"..." + packed([b"one", b"two"]) + b"...")
+    >>> unpack_requests(b"..." + pack_requests([b"one", b"two"]) + b"...")
     (2, b'\x00\x00\x00\x00\x00\x00\x00\x03one\x00\x00\x00\x00\x00\x00\x00\x03two')
     """
     sent = b"".join(SEVERAL.pack(0, len(request)) + request for request in requests)
     return LEAD + SEVERAL.pack(len(requests), len(sent)) + sent
 
 
-def unpacked(command: bytes) -> tuple[int, bytes] | None:
+def unpack_requests(command: bytes) -> tuple[int, bytes] | None:
     """The number of requests and their bytes on the wire, if the command has any.
 
-    >>> unpacked(b"another processor")
+    >>> unpack_requests(b"another processor")
     """
     at = command.find(LEAD)
     if at < 0:
@@ -51,7 +51,7 @@ def unpacked(command: bytes) -> tuple[int, bytes] | None:
     return count, command[start : start + length]
 
 
-class Again:
+class ReplayedInput:
     """A file some of which was read already: that comes again first."""
 
     def __init__(self, read: bytes, file: Any) -> None:
@@ -64,7 +64,7 @@ class Again:
         return known + (self._file.read(size - len(known)) if len(known) < size else b"")
 
 
-def connected(place: str | int) -> socket.socket:
+def connect(place: str | int) -> socket.socket:
     """A connection to a port of this machine, or to a socket in a folder."""
     if isinstance(place, str):
         found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -99,7 +99,7 @@ def write(file: Any, *parts: int | bytes) -> None:
 def to_spark() -> Any:
     """The connection on which Spark waits for this process."""
     path = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_PATH")
-    found = connected(path or int(os.environ["PYTHON_WORKER_FACTORY_PORT"]))
+    found = connect(path or int(os.environ["PYTHON_WORKER_FACTORY_PORT"]))
     file = found.makefile("rwb", 65536)
     if path is None:
         found.settimeout(PATIENCE_SECONDS)
@@ -126,13 +126,13 @@ def answer(file: Any) -> None:
     version = read_bytes(file)
     command = read_bytes(file)
     note_port()
-    found = unpacked(command)
+    found = unpack_requests(command)
     if found is None:
-        hand_on(Again(b"".join(INT.pack(len(part)) + part for part in (version, command)), file), file)
+        hand_on(ReplayedInput(b"".join(INT.pack(len(part)) + part for part in (version, command)), file), file)
         return
     write(file, 0)
     place = read_int(file)
-    state = connected(read_bytes(file).decode() if place == -1 else place).makefile("rwb", 65536)
+    state = connect(read_bytes(file).decode() if place == -1 else place).makefile("rwb", 65536)
     read_bytes(file)  # the type of the key, which the variables do not depend on
     count, requests = found
     state.write(requests)
@@ -144,7 +144,7 @@ def answer(file: Any) -> None:
     write(file, 0)
 
 
-def hand_on(infile: Again, outfile: Any) -> None:
+def hand_on(infile: ReplayedInput, outfile: Any) -> None:
     """Let PySpark answer."""
     import site
 

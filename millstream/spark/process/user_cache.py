@@ -9,7 +9,7 @@ from pathlib import Path
 import pyspark
 
 
-def cached(name: str, *made_for: object) -> Path:
+def cache_path(name: str, *made_for: object) -> Path:
     """Where a file is kept, one for each installation of PySpark and for all that it was made for."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     installed = " ".join(map(str, (pyspark.__version__, Path(pyspark.__file__).parent, *made_for)))

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.process.jvm import hang_up
 from millstream.spark.run.control import signal
-from millstream.spark.run.query_events import Told, recent_progress
+from millstream.spark.run.query_events import SparkEvent, recent_progress
 from millstream.spark.stage.control_words import END
 
 
@@ -41,7 +41,7 @@ class Handle(Protocol):
         ...
 
 
-def last_of(handle: Handle) -> list[Told]:
+def last_of(handle: Handle) -> list[SparkEvent]:
     """What a query did last."""
     if (told := getattr(handle, "recent", None)) is not None:
         return list(told)

@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from millstream.connectors.places.aliases import real
-from millstream.connectors.places.paths import is_local, plain
+from millstream.connectors.places.aliases import real_path
+from millstream.connectors.places.paths import is_local, strip_scheme
 from millstream.spark.host import Stored
 from millstream.spark.process.failures import SPARK_ERRORS
 from millstream.spark.run.clock import Clock, every
@@ -91,7 +91,7 @@ class _Watched:
 
 def version_in(folders: list[str], stored: Stored) -> Path | None:
     """The version of a stored table or a view that lies in folders, if one does."""
-    folder = Path(real(plain(folders[0]))) if len(folders) == 1 and is_local(folders[0]) else None
+    folder = Path(real_path(strip_scheme(folders[0]))) if len(folders) == 1 and is_local(folders[0]) else None
     return None if folder is None or stored.newest(folder) is None else folder
 
 
@@ -113,7 +113,7 @@ def _look(folders: list[str]) -> Look | None:
     for folder in folders:
         if not is_local(folder):
             return None
-        for file in sorted(_files(Path(plain(folder)))):
+        for file in sorted(_files(Path(strip_scheme(folder)))):
             with contextlib.suppress(OSError):  # gone since it was listed
                 stat = file.stat()
                 found.append((str(file), stat.st_mtime_ns, stat.st_size))

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from millstream.spark.process.failures import SPARK_ERRORS
-from millstream.spark.process.jvm import hung_up
+from millstream.spark.process.jvm import hang_up_at_end
 
 LOG = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Clock:
             return not any(self._holds(entry) for entry in self._heap)
 
     def _go(self) -> None:
-        with hung_up():
+        with hang_up_at_end():
             while (appointment := self._next()) is not None:
                 try:
                     moment = appointment.work()
@@ -88,9 +88,9 @@ class Clock:
                     appointment.cancel()
                 else:
                     if moment is not None:
-                        self._again(appointment, moment)
+                        self._call_later(appointment, moment)
 
-    def _again(self, appointment: Appointment, moment: float) -> None:
+    def _call_later(self, appointment: Appointment, moment: float) -> None:
         with self._changed:
             if appointment.due is None or appointment.due > moment:
                 self.change(appointment, moment)

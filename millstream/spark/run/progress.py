@@ -15,7 +15,7 @@ from millstream.spark.metrics import ARRIVALS, HEARD, LATE, NEWEST, PASSED, READ
 from millstream.spark.process.close_leaks import leave
 from millstream.spark.process.jvm import connection_of_thread
 from millstream.spark.run.clock import Appointment
-from millstream.spark.run.query_events import QueryEvents, Told
+from millstream.spark.run.query_events import QueryEvents, SparkEvent
 from millstream.spark.run.step_counts import StepCounts
 from millstream.spark.stage.bucket_work import BucketWork
 
@@ -96,13 +96,13 @@ class Counts:
         else:
             changed()
 
-    def add(self, progress: Told) -> None:
+    def add(self, progress: SparkEvent) -> None:
         """Count one micro-batch, unless it is counted already; Spark also reports while it has nothing to do."""
         self._add(progress)
         for changed, _ in list(self._watchers):
             changed()
 
-    def _add(self, progress: Told) -> None:
+    def _add(self, progress: SparkEvent) -> None:
         with self._counting:
             if progress["batchId"] <= self.last_batch or "addBatch" not in progress["durationMs"]:
                 return
@@ -200,7 +200,7 @@ class Counts:
         caller, self.caller = self.caller, None
         leave(caller)
 
-    def finish(self, recent: Sequence[Told], timeout: float) -> None:
+    def finish(self, recent: Sequence[SparkEvent], timeout: float) -> None:
         """Count what an ended query did last. The listener hears of it only a moment later."""
         done = [p for p in recent if "addBatch" in p["durationMs"]]
         if done and done[0]["batchId"] > self.last_batch + 1:
@@ -227,20 +227,20 @@ class ProgressListener(QueryEvents):
         """Start counting for the query that will run under this name."""
         return self._by_name.setdefault(name, Counts() if counts is None else counts)
 
-    def started(self, event: Told) -> None:
+    def started(self, event: SparkEvent) -> None:
         """Count for this run."""
         counts = self._by_name.pop(event.get("name") or "", None)
         if counts is not None:
             self._by_run[event["runId"]] = counts
             counts.caller = connection_of_thread()  # the query's own thread says this
 
-    def progressed(self, event: Told) -> None:
+    def progressed(self, event: SparkEvent) -> None:
         """Count a micro-batch."""
         counts = self._by_run.get(event["runId"])
         if counts:
             counts.add(event)
 
-    def ended(self, event: Told) -> None:
+    def ended(self, event: SparkEvent) -> None:
         """Let go of what the query held."""
         counts = self._by_run.pop(event["runId"], None)
         if counts:

@@ -14,7 +14,7 @@ from millstream.catalog.definitions import Stream
 from millstream.catalog.heartbeats import Heartbeats
 from millstream.connectors.batch_count import batches_of
 from millstream.connectors.files.source_log import files_of
-from millstream.connectors.places.aliases import is_special, real
+from millstream.connectors.places.aliases import is_special, real_path
 from millstream.connectors.sinks import BatchSink, QueryPlace
 from millstream.errors import RunError
 from millstream.spark.buckets import tasks_for
@@ -28,7 +28,7 @@ from millstream.spark.run.changing_versions import VersionWatch
 from millstream.spark.run.clock import Clock
 from millstream.spark.run.control import end_after, forget_unread
 from millstream.spark.run.progress import Counts
-from millstream.spark.run.silent_inputs import Quiet, Tell, listen
+from millstream.spark.run.silent_inputs import SilentInput, Tell, listen
 from millstream.spark.run.ticker import tell_time
 from millstream.spark.run.wanted import Wanted
 
@@ -43,7 +43,7 @@ class Clocks:
     """
 
     pace: timedelta | None
-    quiet: Sequence[Quiet]
+    quiet: Sequence[SilentInput]
     heartbeats: Heartbeats
     ends: bool
     logs: Mapping[str, Tell] = field(default_factory=dict)
@@ -147,6 +147,6 @@ def _check_names(spark: SparkSession, checkpoint: Path, batch: int) -> None:
     for file in files_of(checkpoint, batch):
         if is_special(str(file.path)) and not reads_any_name(spark):
             raise RunError(
-                f"{real(str(file.path))} cannot be read beside others: Spark takes its name for a pattern\n"
+                f"{real_path(str(file.path))} cannot be read beside others: Spark takes its name for a pattern\n"
                 "help: make the class that reads any name, python -m millstream.mill.make_java_files; or rename it"
             )

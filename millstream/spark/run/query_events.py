@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 
-Told = Mapping[str, Any]
+SparkEvent = Mapping[str, Any]
 """An event, or the progress of a query, as it stands in JSON."""
 
 
@@ -31,17 +31,17 @@ class QueryEvents:
         """Hear no more."""
         self._queries.removeListener(self._listener)
 
-    def started(self, event: Told) -> None:
+    def started(self, event: SparkEvent) -> None:
         """A query has started."""
 
-    def progressed(self, progress: Told) -> None:
+    def progressed(self, progress: SparkEvent) -> None:
         """A query has done a micro-batch, or has found nothing to do."""
 
-    def ended(self, event: Told) -> None:
+    def ended(self, event: SparkEvent) -> None:
         """A query has ended."""
 
 
-def recent_progress(query: StreamingQuery) -> list[Told]:
+def recent_progress(query: StreamingQuery) -> list[SparkEvent]:
     """What a query did last."""
     return [json.loads(progress.json()) for progress in query._jsq.recentProgress()]  # noqa: SLF001
 

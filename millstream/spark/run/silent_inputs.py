@@ -24,7 +24,7 @@ from millstream.spark.run.clock import Clock, every
 from millstream.spark.run.control import signal
 from millstream.spark.run.progress import Counts
 from millstream.spark.run.wanted import Wanted
-from millstream.spark.stage.control_words import enabling
+from millstream.spark.stage.control_words import enabling_mark
 
 LOG = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ ARRIVAL_MICROS = 1000
 
 
 @dataclass(frozen=True)
-class Quiet:
+class SilentInput:
     """A stream that may fall silent: after how many seconds it is taken to be, and its slack in microseconds."""
 
     stream: str
@@ -61,7 +61,7 @@ class Listener:
     Times are in microseconds of the wall clock; `heard` is in seconds of a clock of its own.
     """
 
-    quiet: Sequence[Quiet]
+    quiet: Sequence[SilentInput]
     begun: float
     _told: dict[str, _Told] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class Listener:
 
         `passed` is how far streams have come. As long as one is behind that cannot be passed over, none is sent.
 
-        >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
+        >>> listener = Listener([SilentInput("s", after=5.0, slack=1_000_000)], begun=0.0)
         >>> listener.due(10_000_000, {}, clock=4.0, wall=20_000_000)
         []
         >>> listener.due(10_000_000, {}, clock=5.0, wall=20_000_000)
@@ -125,7 +125,7 @@ class Listener:
     ) -> float | None:
         """When a time stamp is due next, if nothing else happens before; None if not until something does.
 
-        >>> listener = Listener([Quiet("s", after=5.0, slack=1_000_000)], begun=0.0)
+        >>> listener = Listener([SilentInput("s", after=5.0, slack=1_000_000)], begun=0.0)
         >>> listener.next_look(10_000_000, {}, clock=4.0, wall=20_000_000)
         5.0
         >>> listener.next_look(30_000_000, {}, clock=9.0, wall=24_000_000)
@@ -144,7 +144,7 @@ class Listener:
                 earliest = max(earliest, heard.get(stream, self.begun) + one.after)
         return min((max(earliest, self._due(one, waits, heard, clock, wall)) for one in self.quiet), default=None)
 
-    def _due(self, one: Quiet, waits: int, heard: Mapping[str, float], clock: float, wall: int) -> float:
+    def _due(self, one: SilentInput, waits: int, heard: Mapping[str, float], clock: float, wall: int) -> float:
         """When a stream may be given a time stamp: it is silent, its time has come, and patience has ended."""
         silent = heard.get(one.stream, self.begun) + one.after
         come = clock + (waits + one.slack - wall) / 1e6
@@ -161,7 +161,7 @@ class _Told(NamedTuple):
     patience: float
 
 
-def quiet_streams(plan: Node, feeds: bool = False) -> tuple[Quiet, ...]:
+def find_silent_inputs(plan: Node, feeds: bool = False) -> tuple[SilentInput, ...]:
     """The streams of a plan that may fall silent without holding others back for ever.
 
     Without a stage nobody waits for them, but for those who read what the query `feeds`.
@@ -172,13 +172,13 @@ def quiet_streams(plan: Node, feeds: bool = False) -> tuple[Quiet, ...]:
     return tuple(q for q in map(quiet_stream, streams.values()) if q is not None)
 
 
-def quiet_stream(stream: Stream) -> Quiet | None:
+def quiet_stream(stream: Stream) -> SilentInput | None:
     """A stream, if it may fall silent without holding others back for ever."""
     slack = stream.slack // timedelta(microseconds=1)
     if stream.time_stamp is not TimeStamp.EXTERNAL:
         after = stream.idle_after.total_seconds() if stream.idle_after else 0.0
-        return Quiet(stream.name, after, slack + ARRIVAL_MICROS)
-    return None if stream.idle_after is None else Quiet(stream.name, stream.idle_after.total_seconds(), slack)
+        return SilentInput(stream.name, after, slack + ARRIVAL_MICROS)
+    return None if stream.idle_after is None else SilentInput(stream.name, stream.idle_after.total_seconds(), slack)
 
 
 Tell = Callable[[int], None]
@@ -189,7 +189,7 @@ def listen(
     clock: Clock,
     place: QueryPlace,
     counts: Counts,
-    quiet: Sequence[Quiet],
+    quiet: Sequence[SilentInput],
     heartbeats: Heartbeats,
     logs: Mapping[str, Tell],
     into: str | None = None,
@@ -204,12 +204,12 @@ def listen(
         if stream in logs:
             logs[stream](moment)
         else:
-            signal(place.control, enabling(stream, moment))
+            signal(place.control, enabling_mark(stream, moment))
 
     if heartbeats.never or not quiet:
         return
     if heartbeats.every is not None:
-        beats = [Quiet(q.stream, 0.0, q.slack) for q in quiet]
+        beats = [SilentInput(q.stream, 0.0, q.slack) for q in quiet]
         counts.tell(lambda: None, every(clock, heartbeats.every.total_seconds(), lambda: _beat(tell, beats)))
         return
     if not place.fresh:  # what is held back since the last run is not known yet: ask once
@@ -243,7 +243,7 @@ def listen(
     counts.tell(lambda: appointment.meet(time.monotonic()), appointment)
 
 
-def _beat(tell: Callable[[str, int], None], beats: Sequence[Quiet]) -> None:
+def _beat(tell: Callable[[str, int], None], beats: Sequence[SilentInput]) -> None:
     now = time.time_ns() // 1000
     try:
         for one in beats:

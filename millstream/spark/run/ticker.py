@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 def pace_of(plan: Node) -> timedelta | None:
     """How often the wall clock is to be told to a plan's stages, if at all."""
-    emits = [step.windowed.emit for step in steps(plan) if isinstance(step, WindowAggregate)]
+    emits = [step.window_aggregate.emit for step in steps(plan) if isinstance(step, WindowAggregate)]
     paces = [timedelta(microseconds=e.every) for e in emits if e is not None and e.pace is Pace.WALL]
     return min(paces, default=None)
 

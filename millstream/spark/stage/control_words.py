@@ -16,10 +16,10 @@ It keeps the names of all marks of that time in memory. None is older than one b
 """
 
 
-def enabling(stream: str, time: int) -> str:
+def enabling_mark(stream: str, time: int) -> str:
     """An enabling time stamp: the mark that says that a silent stream has come to a time, in microseconds.
 
-    >>> read_enabling(enabling("s", 5))
+    >>> read_enabling(enabling_mark("s", 5))
     ('s', 5)
     """
     return json.dumps([stream, time])

@@ -1,4 +1,4 @@
-"""What becomes of the answers of an operator in its stage: their names, lists as rows, a condition on them."""
+"""The end of a stage: names the answers of its operator, makes lists rows, and filters."""
 
 from __future__ import annotations
 

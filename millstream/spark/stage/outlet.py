@@ -1,4 +1,4 @@
-"""What a stage is: all that its tasks must know of it."""
+"""A stage as its tasks know it: operator, inputs, answers and promises."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor_util import (
     TransformWithStateInPandasUdfUtils,
 )
 
-from millstream.spark.process.tell_stage_variables import packed
+from millstream.spark.process.tell_stage_variables import pack_requests
 
 
 class _Recorder(StatefulProcessorApiClient):
@@ -35,4 +35,4 @@ def variables_of(processor: StatefulProcessor) -> bytes:
     recorder = _Recorder()
     utils = TransformWithStateInPandasUdfUtils(processor, "none")
     utils.transformWithStateUDF(recorder, TransformWithStateInPandasFuncMode.PRE_INIT, None, iter(()))
-    return packed(recorder.requests)
+    return pack_requests(recorder.requests)

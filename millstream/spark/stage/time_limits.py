@@ -22,7 +22,7 @@ from millstream.errors import RunError
 MICROSECOND = timedelta(microseconds=1)
 
 
-class Judged(NamedTuple):
+class TimeJudgement(NamedTuple):
     """Which time stamps are good, None if all are, how many are not, and the ends of those that move time."""
 
     good: pa.ChunkedArray | None
@@ -46,19 +46,19 @@ class TimeLimits:
         """The last time stamp that may move time now."""
         return LATEST if self.ahead is None else min(LATEST, time.time_ns() // 1000 + self.ahead)
 
-    def judge(self, times: pa.ChunkedArray | pa.Array) -> Judged:
+    def judge(self, times: pa.ChunkedArray | pa.Array) -> TimeJudgement:
         """Judge time stamps in microseconds; NULL is no time stamp, and good.
 
         >>> TimeLimits().judge(pa.array([5, None, 2**62, 7]))[1:]
         (1, 5, 7)
         >>> TimeLimits(ahead=0, waits=True).judge(pa.array([5, 2**60]))
-        Judged(good=None, rejected=0, oldest=5, newest=5)
+        TimeJudgement(good=None, rejected=0, oldest=5, newest=5)
         """
         ends = pc.min_max(times).as_py()
         oldest, newest = ends["min"], ends["max"]
         until = self.until()
         if oldest is None or (oldest >= EARLIEST and newest <= until):
-            return Judged(None, 0, oldest, newest)
+            return TimeJudgement(None, 0, oldest, newest)
         within = pc.and_(pc.greater_equal(times, EARLIEST), pc.less_equal(times, LATEST if self.waits else until))
         good = pc.fill_null(within, True)
         rejected = len(good) - int(pc.sum(good).as_py())
@@ -69,7 +69,7 @@ class TimeLimits:
             )
         kept = times.filter(good)
         newest = pc.max(kept.filter(pc.less_equal(kept, until))).as_py()
-        return Judged(good if rejected else None, rejected, pc.min(kept).as_py(), newest)
+        return TimeJudgement(good if rejected else None, rejected, pc.min(kept).as_py(), newest)
 
     def not_ahead(self, times: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
         """Which tuples pass steps that hold nothing back, None if all do: a time that is only far away moves nothing.
@@ -84,12 +84,12 @@ class TimeLimits:
         return None if newest is None or newest <= until else pc.fill_null(pc.less_equal(times, until), True)
 
 
-def judge_times(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) -> Judged:
+def judge_times(limits: TimeLimits | None, times: pa.ChunkedArray | pa.Array) -> TimeJudgement:
     """Judge time stamps by what holds, if anything does."""
     if limits is not None:
         return limits.judge(times)
     ends = pc.min_max(times).as_py()
-    return Judged(None, 0, ends["min"], ends["max"])
+    return TimeJudgement(None, 0, ends["min"], ends["max"])
 
 
 def tighter(one: TimeLimits, other: TimeLimits) -> TimeLimits:

@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from millstream.connectors.files.file_lists import RAW
-from millstream.connectors.places.aliases import file_alias, folder_alias, is_special, real
-from millstream.connectors.places.paths import escaped, is_pattern, local_files, places
+from millstream.connectors.places.aliases import file_alias, folder_alias, is_special, real_path
+from millstream.connectors.places.paths import escape_pattern, is_pattern, local_files, places
 from millstream.errors import RunError
 from millstream.mill import Mill, connect
 from millstream.spark.process.local_files import IMPLEMENTATION
@@ -80,9 +80,9 @@ def test_a_path_that_exists_is_that_path(tmp_path: Path) -> None:
     assert places(f"{top}/b[1].csv") == [tmp_path / "b1.csv"]
     assert local_files(f"file:{top}/x y/c[2]/*.csv") == [tmp_path / "x y" / "c[2]" / "d.csv"]
     assert folder_alias(top) == top
-    assert real(f"{folder_alias(f'{top}/a[1]')}/b") == f"{top}/a[1]/b"
-    assert [real(str(f)) for f in Path(file_alias(f"{top}/a[1].csv")).iterdir()] == [f"{top}/a[1].csv"]
-    assert escaped(f"{top}/x y/c[2]/*.csv") == f"{top}/x y/c\\[2\\]/*.csv"
+    assert real_path(f"{folder_alias(f'{top}/a[1]')}/b") == f"{top}/a[1]/b"
+    assert [real_path(str(f)) for f in Path(file_alias(f"{top}/a[1].csv")).iterdir()] == [f"{top}/a[1].csv"]
+    assert escape_pattern(f"{top}/x y/c[2]/*.csv") == f"{top}/x y/c\\[2\\]/*.csv"
 
 
 # -- files that are there ------------------------------------------------------------------------------------

@@ -22,12 +22,12 @@ from millstream.language.binder import bind
 from millstream.language.bound import Define, Start
 from millstream.language.parser import statements
 from millstream.mill.engine.engine import Engine
-from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.engine.runtime import Place
 from millstream.mill.engine.starts import start_of_host, starts_of
 from millstream.mill.home.home import Home
-from millstream.mill.hosts.boarding import Boarding, begin_of, pace_of, states_from
+from millstream.mill.hosts.member_start import MemberStart, begin_of, pace_of, states_from
 from millstream.mill.manner import Manner, print_rows
 from millstream.mill.stored.definitions import Definitions
 from millstream.spark.host import Host
@@ -36,9 +36,9 @@ from millstream.spark.hosts.compile_member import Candidate, compile_members
 from millstream.spark.hosts.freight import FREIGHT_FIELDS, Piece
 from millstream.spark.hosts.host_bucket import Bow, HostBucket
 from millstream.spark.hosts.host_counts import HostCounts
-from millstream.spark.hosts.host_ingress import Quay
+from millstream.spark.hosts.host_ingress import HostInlet
 from millstream.spark.hosts.host_query import HostQuery, MemberHandle
-from millstream.spark.hosts.roster import Roster, crew
+from millstream.spark.hosts.roster import Roster, read_batch_members
 from millstream.spark.stage.bucket_state import BucketState
 from millstream.spark.stage.time_limits import TimeLimits
 from tests.spark.hosts.test_members import SparkState
@@ -94,18 +94,18 @@ class Running:
         self.states = {bucket: SparkState() for bucket in BUCKETS}
         self._begin(self.ready("first", first))
 
-    def ready(self, name: str, text: str) -> Ready:
+    def ready(self, name: str, text: str) -> ReadyQuery:
         (bound,) = (bind(s, self.engine.catalog) for s in statements(f"CREATE QUERY {name} AS {text}"))
         assert isinstance(bound, Start)
-        return Ready(self.engine.starter.prepare(bound.query), Manner(Settings(), print_rows))
+        return ReadyQuery(self.engine.starter.prepare(bound.query), Manner(Settings(), print_rows))
 
-    def _begin(self, one: Ready) -> None:
+    def _begin(self, one: ReadyQuery) -> None:
         """As a host starts, but for Spark."""
         engine, query = self.engine, one.prepared.query
         place = engine.home.host_place(engine.home.host_folder("s", 1))
         own = engine.home.member_place(one.name, one.prepared.record, place)
         starts = starts_of(query, own, [self.stream], engine.readers)
-        found = engine.hosts.decisions.consider(query, one.prepared.plan, one.manner.settings, starts)
+        found = engine.hosts.decisions.decide(query, one.prepared.plan, one.manner.settings, starts)
         assert found.plan is not None
         begin = begin_of(self.stream, starts)
         place.save("buckets", {str(n): bucket for n, bucket in enumerate(BUCKETS)})
@@ -115,7 +115,7 @@ class Running:
             spark, engine.base, engine.home.log_of, place=place, history_of=engine.home.history_of, starts=starts
         )
         (state,) = states_from([(found.plan, begin)])
-        boarding = Boarding(one, found.plan, found.buckets, state, own, begin)
+        boarding = MemberStart(one, found.plan, found.buckets, state, own, begin)
         pace = pace_of(one.manner.settings)
         self.host = HostQuery("host.s", here, Roster(place.folder), HostCounts(stream=self.stream), self._part, pace)
         ((member, shared),) = compile_members([Candidate(own.id, one.name, found.plan, state, begin)], here)
@@ -138,7 +138,7 @@ class Running:
 
     def land(self, seconds: range, promise: bool = False) -> None:
         """Rows of `v` seconds after the beginning, one a second, and perhaps a word on those that will follow."""
-        schema = pa.schema([*arrow_schema(self.stream.landed), *((name, pa.string()) for name in HIDDEN)])
+        schema = pa.schema([*arrow_schema(self.stream.landed_schema), *((name, pa.string()) for name in HIDDEN)])
         rows: list[dict[str, Any]] = [{"ts": n * 1_000_000, "k": "ab"[n % 2], "v": n % 10} for n in seconds]
         rows += [{"__mark": promise_mark(seconds.stop * 1_000_000)}] if promise else []
         writer = SegmentWriter(self.log.folder, schema)
@@ -161,7 +161,7 @@ class Running:
         """The tasks of the batch that has been planned, and what is handed out of it."""
         folder = self.host.roster.folder
         ranges = pa.RecordBatch.from_pydict({"start": [self.position], "stop": [self._planned]})
-        read = ingress.host_log_ingress(Quay(folder, BUCKETS, TimeLimits(), "ts"), self.log.folder)
+        read = ingress.host_log_ingress(HostInlet(folder, BUCKETS, TimeLimits(), "ts"), self.log.folder)
         dealt: dict[int, list[Piece]] = {bucket: [] for bucket in BUCKETS}
         for batch in read(iter([ranges])):
             for row in batch.to_pylist():
@@ -169,7 +169,9 @@ class Running:
         given: list[Piece] = []
         for bucket, pieces in dealt.items():
             state = BucketState("", 1, bucket, self.states[bucket], self.states[bucket])
-            given += HostBucket(Bow(folder, str(folder), "start"), bucket, state).run(pieces, crew(folder, self.batch))
+            given += HostBucket(Bow(folder, str(folder), "start"), bucket, state).run(
+                pieces, read_batch_members(folder, self.batch)
+            )
         frame: Any = Frame(given)
         self.host.sink.write(frame, self.batch)
         commits = folder / "checkpoint" / "commits"
@@ -222,8 +224,10 @@ def test_who_joins_in_the_middle_of_a_batch_has_what_comes_then(begun: Begun) ->
     twin = mill.join("twin", f"{SUMS} START AT NOW")
     assert twin is not None
     assert isinstance(twin.handle, MemberHandle)
-    assert twin.handle.aboard.member.state == alike.handle.aboard.member.state  # nothing came in between
-    assert alike.handle.aboard.member.state != mill.host.members[0].member.state
+    assert (
+        twin.handle.running_member.member.state == alike.handle.running_member.member.state
+    )  # nothing came in between
+    assert alike.handle.running_member.member.state != mill.host.members[0].member.state
     mill.land(range(23, 41))
     mill.plan()
     mill.run()
@@ -289,7 +293,7 @@ def test_who_fails_to_join_leaves_nothing(begun: Begun, monkeypatch: pytest.Monk
     assert [one.member.name for one in mill.host.members] == ["first"]
     mill.land(range(15))
     mill.plan()
-    assert [member.name for member in crew(mill.host.roster.folder, 0).members] == ["first"]
+    assert [member.name for member in read_batch_members(mill.host.roster.folder, 0).members] == ["first"]
     mill.run()
     assert mill.rows("first") == sums(0, 10)
 

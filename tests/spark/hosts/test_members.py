@@ -32,10 +32,10 @@ from millstream.spark.hosts.common_steps import CommonSteps
 from millstream.spark.hosts.compile_member import Candidate, compile_members
 from millstream.spark.hosts.freight import Kind, Piece
 from millstream.spark.hosts.host_bucket import Bow, HostBucket
-from millstream.spark.hosts.host_ingress import Hold, Quay
+from millstream.spark.hosts.host_ingress import FreightBuffer, HostInlet
 from millstream.spark.hosts.host_log_ingress import cut
-from millstream.spark.hosts.member import FIRST, Begin, Crew, Member, SharedState
-from millstream.spark.hosts.roster import Roster, crew
+from millstream.spark.hosts.member import FIRST, BatchMembers, Begin, Member, SharedState
+from millstream.spark.hosts.roster import Roster, read_batch_members
 from millstream.spark.stage.bucket_state import BucketState
 from millstream.spark.stage.ingress import control_marks
 from millstream.spark.stage.time_limits import TimeLimits
@@ -134,16 +134,16 @@ class Harness:
         self.position += tuples.num_rows
 
     def _tasks(self, tuples: pa.Table, end: bool) -> list[Piece]:
-        here = crew(self.folder, self.batch)
+        here = read_batch_members(self.folder, self.batch)
         dealt: dict[int, list[Piece]] = {bucket: [] for bucket in BUCKETS}
-        quay = Quay(self.folder, BUCKETS, TimeLimits(), "ts")
+        inlet = HostInlet(self.folder, BUCKETS, TimeLimits(), "ts")
         half = tuples.num_rows // 2
         for first, part in ((self.position, tuples.slice(0, half)), (self.position + half, tuples.slice(half))):
-            hold = Hold(quay, here)
+            hold = FreightBuffer(inlet, here)
             for start, stop in cut(first, first + part.num_rows, hold.places):
                 rows = part.slice(start - first, stop - start)
                 hold.take(rows, rows["ts"].cast(pa.int64()), None, (), start)
-            for bucket, piece in hold.unloaded():
+            for bucket, piece in hold.unload():
                 dealt[bucket].append(piece)
         if end:
             word = pa.RecordBatch.from_pydict({"value": ["end"]})
@@ -256,7 +256,7 @@ def test_an_entry_for_a_batch_that_is_planned_does_not_count(tmp_path: Path) -> 
     assert harness.roster.add(*every["high"], since=0)
     harness.plan()
     assert not harness.roster.add(*every["odd"], since=0)
-    assert [member.name for member in crew(tmp_path, 0).members] == ["high"]
+    assert [member.name for member in read_batch_members(tmp_path, 0).members] == ["high"]
     assert Roster(tmp_path).entries["high"].counts
 
 
@@ -295,4 +295,4 @@ def test_a_member_that_fails_is_told_of_and_the_others_go_on(tmp_path: Path) -> 
 
 
 def test_nobody_is_there_before_there_is_a_roster(tmp_path: Path) -> None:
-    assert crew(tmp_path / "nowhere", 0) == Crew()
+    assert read_batch_members(tmp_path / "nowhere", 0) == BatchMembers()

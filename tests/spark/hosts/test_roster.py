@@ -10,7 +10,7 @@ import pytest
 from millstream.errors import RunError
 from millstream.spark.hosts import roster as roster_module
 from millstream.spark.hosts.member import Member
-from millstream.spark.hosts.roster import ROSTER, Roster, crew
+from millstream.spark.hosts.roster import ROSTER, Roster, read_batch_members
 
 
 @pytest.mark.parametrize("left", ["", "[{}]", '[{"member": "a"'])
@@ -37,9 +37,9 @@ def test_members_that_begin_together_are_written_once(tmp_path: Path, monkeypatc
     roster = Roster(tmp_path)
     with roster.gathered():
         assert all(roster.add(member(f"m{n}"), None, 0) for n in range(20))
-        assert not crew(tmp_path, 0).members
-    assert {one.id for one in crew(tmp_path, 0).members} == {f"m{n}" for n in range(20)}
+        assert not read_batch_members(tmp_path, 0).members
+    assert {one.id for one in read_batch_members(tmp_path, 0).members} == {f"m{n}" for n in range(20)}
     assert written.count(roster_module.ROSTER) == 1
     assert Roster(tmp_path).entries == roster.entries
     roster.end("m3", 5, "")
-    assert len(crew(tmp_path, 5).members) == 19, "later ones are written at once"
+    assert len(read_batch_members(tmp_path, 5).members) == 19, "later ones are written at once"

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.progress.promise_mark import promise_mark
-from millstream.spark.stage.control_words import END, enabling
+from millstream.spark.stage.control_words import END, enabling_mark
 from millstream.spark.stage.feeder_progress import PART, TIME, WORD, FeederProgress, Part
 from millstream.spark.stage.marks import AT, LEFT_OUT, MARK
 from millstream.spark.stage.time_limits import TimeLimits
@@ -45,7 +45,7 @@ def test_the_slowest_input_counts_and_marks_for_silent_ones_name_streams() -> No
     assert progress.promise is None
     progress.take(batch(row(1, 11)))
     assert progress.promise == 10
-    progress.take(batch({WORD: enabling("t", 25)}, {WORD: END}))
+    progress.take(batch({WORD: enabling_mark("t", 25)}, {WORD: END}))
     assert progress.promise == 25
     again = FeederProgress(parts, json.loads(json.dumps(progress.state)))
     assert again.promise == 25

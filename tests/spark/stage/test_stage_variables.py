@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from millstream.spark.process import tell_stage_variables
 from millstream.spark.process.session import PYTHON_OF_WORKERS
-from millstream.spark.process.tell_stage_variables import unpacked
+from millstream.spark.process.tell_stage_variables import unpack_requests
 from millstream.spark.stage.outlet import Outlet
 from millstream.spark.stage.stage import BLOB, NAME, VERSION, Stage
 from millstream.spark.stage.stage_variables import variables_of
@@ -103,7 +103,7 @@ def stage() -> Stage:
 def test_the_requests_are_those_of_pyspark(processor: StatefulProcessor) -> None:
     spark = Spark(processor)
     spark.ask()
-    found = unpacked(variables_of(Foreign()))
+    found = unpack_requests(variables_of(Foreign()))
     assert found is not None
     assert (len(spark.requests), b"".join(bytes(4) + framed(request) for request in spark.requests)) == found
     assert spark.said[1:] == [0, 0]

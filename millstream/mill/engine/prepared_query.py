@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from millstream.catalog.definitions import Query, Sink, Stream
 from millstream.mill.home.query_record import QueryRecord
 from millstream.mill.manner import Manner
-from millstream.mill.stored.stored_rows import Kept
+from millstream.mill.stored.stored_rows import RowStore
 from millstream.plan.algebra import Node
 from millstream.plan.reads import streams_of
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedQuery:
     """A query that can be started: its plan, where its rows go, and what its checkpoint must fit.
 
     `fed` is the stream without a source that its rows go into, if they do.
@@ -33,12 +33,12 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyQuery:
     """A query that is to be started now: in what manner, and with which kept rows it goes on, if with any."""
 
-    prepared: Prepared
+    prepared: PreparedQuery
     manner: Manner
-    results: Kept | None = None
+    results: RowStore | None = None
 
     @property
     def name(self) -> str:

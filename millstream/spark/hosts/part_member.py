@@ -14,7 +14,7 @@ from pathlib import Path
 
 from millstream.connectors.files.source_log import NONE, Listed
 from millstream.connectors.places.query_place import QueryPlace
-from millstream.history.holds import STARTS
+from millstream.history.reading_positions import STARTS
 from millstream.spark.hosts.roster import MEMBERS, STATES, Roster, is_committed
 
 HIDDEN = "."
@@ -22,7 +22,7 @@ CONTROL = "control"
 METADATA = "_metadata"
 
 
-def part(old: Path, new: Path, member: str, batch: int) -> None:
+def part_member(old: Path, new: Path, member: str, batch: int) -> None:
     """Make the folder of a host that begins with a batch of another one, the first that is not complete there.
 
     All that the other one knows goes along; of its members, only one is there. Both folders lie side by side.
@@ -48,7 +48,7 @@ def _copy(old: Path, aside: Path, new: Path, member: str, batch: int) -> None:
         shutil.copytree(old / kind, aside / kind)
     _checkpoint(old, aside, new, batch)
     for mark in (old / CONTROL).glob("*"):  # later than the lists that name them
-        _copied(mark, aside / CONTROL / mark.name)
+        _copy_file(mark, aside / CONTROL / mark.name)
     roster = Roster(aside)
     roster.entries = dict(Roster(old).entries)
     for entry in list(roster.entries.values()):
@@ -66,7 +66,7 @@ def _checkpoint(old: Path, aside: Path, new: Path, batch: int) -> None:
         (target / log).mkdir()
         for file in (source / log).glob("[0-9]*"):
             if file.name.isdigit() and int(file.name) <= last:
-                _copied(file, target / log / file.name)
+                _copy_file(file, target / log / file.name)
     for folder, _, files in os.walk(source / "sources"):
         here = target / Path(folder).relative_to(source)
         here.mkdir()
@@ -80,7 +80,7 @@ def _checkpoint(old: Path, aside: Path, new: Path, batch: int) -> None:
         for name in files:
             file = Path(folder) / name
             if METADATA not in file.parts:
-                _linked(file, here / name)
+                _link_file(file, here / name)
             elif not name.startswith(HIDDEN):  # it names files of the checkpoint
                 said = file.read_text().replace(f"/{old.name}/checkpoint/", f"/{new.name}/checkpoint/")
                 (here / name).write_text(said)
@@ -102,7 +102,7 @@ def _with_copies(line: str, old: Path, new: Path) -> str:
     return line.replace(path, f"{before}/{new.name}/{CONTROL}/{name}")
 
 
-def _copied(file: Path, to: Path) -> None:
+def _copy_file(file: Path, to: Path) -> None:
     """A copy of a file, unless it is removed just now: then it is no longer needed."""
     try:
         shutil.copy2(file, to)
@@ -110,11 +110,11 @@ def _copied(file: Path, to: Path) -> None:
         return
 
 
-def _linked(file: Path, to: Path) -> None:
+def _link_file(file: Path, to: Path) -> None:
     """A file of the state of Spark, which it never writes again under that name, only in its place."""
     try:
         os.link(file, to)
     except FileNotFoundError:  # old versions are removed meanwhile
         return
     except OSError:  # a file system without links
-        _copied(file, to)
+        _copy_file(file, to)

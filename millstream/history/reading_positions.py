@@ -1,4 +1,4 @@
-"""Which positions of a log queries still have to read: those behind their last committed batch, running or not."""
+"""The positions of a log that queries have still to read: all after their last committed batch, running or not."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ UNKNOWN = 1 << 62
 """Further than any log reaches."""
 
 
-def held(folders: Iterator[Path], stream: str) -> dict[str, int]:
+def find_reading_positions(folders: Iterator[Path], stream: str) -> dict[str, int]:
     """The position from which each query, by the name of its folder, goes on reading a stream."""
     found = {}
     for folder in folders:
-        if (position := _next(folder, stream.lower())) is not None:
+        if (position := _find_next_position(folder, stream.lower())) is not None:
             found[folder.name] = position
     return found
 
 
-def _next(folder: Path, stream: str) -> int | None:
+def _find_next_position(folder: Path, stream: str) -> int | None:
     """Where the next batch of a query begins in the log of a stream; None if the query does not read it."""
     try:
         starts = json.loads((folder / STARTS).read_text())["starts"]

@@ -1,4 +1,4 @@
-"""What is kept of a stream, in words: SHOW STREAMS and DESCRIBE tell it."""
+"""The history of a stream in words, for SHOW STREAMS and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millstream.catalog.keep import size_text
 from millstream.history.index import Index
 
 
-def kept_text(stream: Stream, index: Index, held: Mapping[str, int]) -> str:
+def history_text(stream: Stream, index: Index, held: Mapping[str, int]) -> str:
     """How much is kept of a stream, from when to when, and which query holds back what need not be kept."""
     if stream.keep is None:
         return ""

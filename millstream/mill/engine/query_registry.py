@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.definitions import Stream
 from millstream.errors import RunError, suggest
-from millstream.mill.engine.prepared import Ready
+from millstream.mill.engine.prepared_query import ReadyQuery
 from millstream.mill.engine.running import RunningQuery
 from millstream.mill.stored.definitions import Definitions
 from millstream.mill.stored.stored_rows import StoredRows
 from millstream.mill.streams.readers import Readers
 
 
-class KnownQueries:
+class QueryRegistry:
     """Queries by their names in small letters.
 
     `failures` are the reasons why queries that are stored could not be started, `alone` why queries share nothing.
@@ -60,7 +60,7 @@ class KnownQueries:
             running.give_up(str(lost))  # before it was known who reads the stream
         return running
 
-    def let_go(self, ready: Ready) -> None:
+    def let_go(self, ready: ReadyQuery) -> None:
         """What ran under the name of a query that is to be started has ended, and lets go of what it held."""
         if (earlier := self.by_name.get(ready.name.lower())) is not None:
             with contextlib.suppress(RunError):

@@ -1,4 +1,4 @@
-"""Which queries that begin together share a reading, each with the reason."""
+"""The decision which queries share the reading of a stream, each with the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.plan.sharing.states import has_panes
 
 
 @dataclass(frozen=True)
-class Considered:
+class SharingDecision:
     """A query of which is known how it would share a reading, or `why` it does not.
 
     `host` is where it has begun. Those that have not must have the same `pace` and say the same of their `start`; it
@@ -28,7 +28,7 @@ class Considered:
     takes_others: bool = False
 
 
-def companies(found: Sequence[Considered]) -> list[list[int]]:
+def group_into_hosts(found: Sequence[SharingDecision]) -> list[list[int]]:
     """The queries that meet in one host, by their places: those over one stream that begin at the same point.
 
     One that is alone over its stream stays by itself, unless it has begun in a host, or others can join it.
@@ -46,32 +46,32 @@ def companies(found: Sequence[Considered]) -> list[list[int]]:
     ]
 
 
-def told_of(
+def describe_sharing(
     name: str, state: str | None, others: Sequence[tuple[str, str | None]], looked_up: Sequence[str] = ()
 ) -> str:
     """What a member shares with the others of its host, each with its name and its state.
 
     Those in `looked_up`, and it itself, differ in constants alone.
 
-    >>> told_of("a", "x", [("b", "x"), ("c", None)])
+    >>> describe_sharing("a", "x", [("b", "x"), ("c", None)])
     'reads with b and c; has one state with b'
-    >>> told_of("a", None, [])
+    >>> describe_sharing("a", None, [])
     'reads alone so far'
-    >>> told_of("a", None, [("b", None)], ["b", "a"])
+    >>> describe_sharing("a", None, [("b", None)], ["b", "a"])
     'reads with b; its condition is looked up with that of b, in a table of their constants'
     """
     names = [other for other, _ in others]
-    words = [f"reads with {_listed(names)}" if names else "reads alone so far"]
-    alike = [other for other, theirs in others if state is not None and theirs == state]
-    if alike:
+    words = [f"reads with {_join_names(names)}" if names else "reads alone so far"]
+    partners = [other for other, theirs in others if state is not None and theirs == state]
+    if partners:
         what = "its windows are read from panes shared with" if has_panes(state or "") else "has one state with"
-        words.append(f"{what} {_listed(alike)}")
+        words.append(f"{what} {_join_names(partners)}")
     if same := [other for other in looked_up if other != name]:
-        words.append(f"its condition is looked up with that of {_listed(same)}, in a table of their constants")
+        words.append(f"its condition is looked up with that of {_join_names(same)}, in a table of their constants")
     return "; ".join(words)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     if len(names) > 6:
         return f"{', '.join(names[:5])} and {len(names) - 5} others"
     *first, last = names

@@ -9,27 +9,27 @@ from millstream.catalog.definitions import Stream
 from millstream.catalog.settings import Settings
 from millstream.connectors.places.query_place import QueryPlace
 from millstream.history.moments import Bound
-from millstream.mill.engine.prepared import Ready
-from millstream.mill.stored.stored_rows import Kept
+from millstream.mill.engine.prepared_query import ReadyQuery
+from millstream.mill.stored.stored_rows import RowStore
 from millstream.plan.algebra import Node
 from millstream.plan.sharing.shared_plan import SharedPlan
 from millstream.plan.sharing.states import begun_at, states_for
-from millstream.spark.hosts.host_sink import Aboard
+from millstream.spark.hosts.host_sink import RunningMember
 from millstream.spark.hosts.member import FIRST, Begin
 
 
 @dataclass
-class Boarding:
+class MemberStart:
     """A query on its way into a host."""
 
-    ready: Ready
+    ready: ReadyQuery
     plan: SharedPlan
     buckets: int | None
     state: str | None
     place: QueryPlace
     begin: Begin = FIRST
-    aboard: Aboard | None = None
-    results: Kept | None = None
+    running_member: RunningMember | None = None
+    results: RowStore | None = None
 
     @property
     def logical(self) -> Node:
