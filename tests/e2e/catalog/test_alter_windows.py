@@ -15,6 +15,7 @@ from millstream.connectors.history import log_source
 from millstream.errors import RunError
 from millstream.history import trim
 from millstream.mill import Mill, connect
+from tests.drawing import THOROUGH
 
 pytestmark = pytest.mark.spark
 
@@ -101,7 +102,8 @@ def moments(data: st.DataObject, count: int) -> Iterator[tuple[int, int]]:
 
 
 @settings(
-    max_examples=4,
+    max_examples=20 if THOROUGH else 2,
+    derandomize=not THOROUGH,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
