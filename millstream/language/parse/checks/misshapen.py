@@ -37,9 +37,16 @@ def misshapen(node: exp.Expr, parent: exp.Expr | None) -> Shape | None:
             return node, "a function has no qualifier", "write its name alone, as in round(price, 2)"
         case exp.Is() if not isinstance(node.expression, exp.Null | exp.Boolean):
             return node, "IS asks for NULL, TRUE or FALSE", "a IS NOT DISTINCT FROM b compares values, also with NULL"
+        case exp.Distinct() if isinstance(parent, exp.Func) and not _is_first(node, parent):
+            return node, "DISTINCT stands behind an argument", "write it first, for all arguments: f(DISTINCT a, b)"
         case exp.Lambda() if parent is None or name_of_call(parent) not in _TAKE_LAMBDAS:
             hint = f"those that do: {', '.join(sorted(_TAKE_LAMBDAS))}"
             return node, "an arrow stands here, and this function takes none", hint
     if isinstance(node, _PARAMETERS):
         return node, "parameters are not part of ESL", "write the value itself"
     return None
+
+
+def _is_first(node: exp.Expr, call: exp.Func) -> bool:
+    first: exp.Expr | None = next(call.iter_expressions(), None)
+    return first is node
