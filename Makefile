@@ -26,7 +26,7 @@ $(STAMP): pyproject.toml benchmarks/pyproject.toml constraints.txt scripts/pytho
 demo: setup  ## two minutes of a soccer match, four queries over its sensors, and a page of results
 	@$(BIN)/millstream demo
 
-test: setup  ## all tests: fifteen minutes on two cores
+test: setup  ## all tests: seventeen minutes on two cores
 	@$(BIN)/pytest -n $(TESTERS) --dist worksteal
 
 test-fast: setup  ## the tests that need no Spark and are quick: under a minute on two cores
